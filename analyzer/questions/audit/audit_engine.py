@@ -93,7 +93,7 @@ class RootCauses:
 
 
 def _handles(call: CallEvidence) -> Iterator[str]:
-    """Yields the query handles in a call's request and response."""
+    """Yields the query handles in a call's request and response, by which an audit finds what follows from a root cause."""
     for params in (call.asked, call.answered):
         for name in ("hQuery", "phQuery"):
             handle = params.get(name)
@@ -102,7 +102,7 @@ def _handles(call: CallEvidence) -> Iterator[str]:
 
 
 def _meant(call: CallEvidence, root: Judgement) -> Iterator[str]:
-    """Yields the query handle that stands after the bytes which displace it."""
+    """Yields the query handle that a root cause displaces: it stands after the bytes which do so."""
     if call.request is not None and call.request.is_readable and root.at is not None:
         place = call.place(root.at)
         start = place.stop + 4 if place is not None else 0

@@ -55,7 +55,8 @@ def judgements(
     note: bool = False,
     **facts: Any,
 ) -> Iterator[Judgement]:
-    """Yields the verdict on `looked_at` things of which some are `violations`: it shows the first violation and counts the others.
+    """Yields the verdict of a check on `looked_at` things in a buffer of which some are `violations`: it shows the first violation
+    and counts the others.
 
     A `note` is a warning that only informs; `facts` are further fields of `Judgement`.
     """
@@ -74,7 +75,8 @@ OfAnswers = Callable[[CallEvidence, DataAnswer], Iterable[Judgement]]
 
 
 def of_data(requirements: OfMethods, *, of_each: bool = False) -> Callable[[OfAnswers], Look[CallEvidence]]:
-    """Decorates a check of data answers, damaged or not. If the stub itself does not decode, the verdict is inconclusive."""
+    """Decorates a check of buffers that are data answers, damaged or not. If the stub itself does not decode, the verdict is
+    inconclusive."""
 
     def look_of(check: OfAnswers) -> Look[CallEvidence]:
         @of_calls(requirements, DATA, of_each=of_each)
@@ -91,27 +93,28 @@ def of_data(requirements: OfMethods, *, of_each: bool = False) -> Callable[[OfAn
 
 
 def status_violation(code: int) -> Literal["warn", "fail"] | None:
-    """Tells whether a status is no Win32 error code: HRESULT and NTSTATUS values ([MS-PCQ] section 1.8) fail, unassigned codes from
-    16000 on ([MS-ERREF] section 2.2) warn. Lower codes always pass: a provider's own pass through."""
+    """Checks a status in a buffer: HRESULT and NTSTATUS values ([MS-PCQ] section 1.8) fail, unassigned codes from 16000 on
+    ([MS-ERREF] section 2.2) warn. Lower codes always pass: a provider's own pass through."""
     if code & 0x80000000:
         return "fail"
     return "warn" if code >= 16000 and win32_name(code) is None else None
 
 
 def instance_type_of(call: OfCall, counterset: str) -> int | None:
-    """Returns the instance type that a counterset was registered with ([MS-PCQ] section 2.2.4.1); None if that was not captured."""
+    """Returns, for checks of buffers, the instance type that a counterset was registered with ([MS-PCQ] section 2.2.4.1); None if
+    that was not captured."""
     entry = call.catalog.countersets.get(counterset)
     return entry.instance_type if entry is not None else None
 
 
 def has_instances(call: OfCall, counterset: str) -> bool | None:
-    """Tells whether a counterset has named instances, by its registration. None if that was not captured, or the type (an
-    aggregate) leaves it open."""
+    """Tells checks of buffers whether a counterset has named instances, by its registration. None if that was not captured, or the
+    type (an aggregate) leaves it open."""
     return {0: False, 2: True, 6: True, 0x16: True, None: None}.get(instance_type_of(call, counterset))
 
 
 def counters_of_set(call: OfCall, counterset: str) -> frozenset[int] | None:
-    """Returns the ids of a counterset's counters; None if its registration was not captured."""
+    """Returns, for checks of buffers, the ids of a counterset's counters; None if its registration was not captured."""
     if instance_type_of(call, counterset) is None:
         return None
     counters = call.catalog.countersets[counterset].counters
@@ -123,7 +126,7 @@ UNREADABLE = "the response stub does not decode"
 
 
 def identifiers_of(side: SideEvidence | None) -> Sequence[IdentifierBlock]:
-    """Returns the readable counter identifiers of one side of a call, as far as their sizes lead."""
+    """Returns the readable counter identifiers in the buffer of one side of a call, as far as their sizes lead."""
     if side is None or not side.is_readable or side.side.buffer_kind != "identifiers":
         return ()
     return side.identifiers.blocks
@@ -146,12 +149,13 @@ COUNTERS_ASKED = Reads(_METHOD, ("request", "response.lpData"), success=True, co
 
 
 def answers_to(*codes: int) -> Reads:
-    """Returns what rules read that judge successful registration answers to these request codes, whether they decode or not."""
+    """Returns what rules read that check the buffers of successful registration answers to these request codes, whether they decode
+    or not."""
     return Reads(_METHOD, ("response.lpData",), success=True, codes=codes, damaged=True)
 
 
 def records_of(call: CallEvidence) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the records of counters in a registration answer, each with its path."""
+    """Yields the records of counters in the buffer of a registration answer, each with its path."""
     tree = call.reply.tree
     if "counter" in tree:
         yield "lpData.counter", tree["counter"]
@@ -160,13 +164,14 @@ def records_of(call: CallEvidence) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def ids_of_set(call: CallEvidence) -> frozenset[int] | None:
-    """Returns the counter ids of the counterset that a registration call asks about; None if no registration was captured."""
+    """Returns, for checks of buffers, the counter ids of the counterset that a registration call asks about; None if no
+    registration was captured."""
     return counters_of_set(call, call.asked.get("CounterSetGuid", ""))
 
 
 def types_of_set(call: CallEvidence) -> dict[int, int] | None:
-    """Returns the counter types, by id, of the counterset that a registration answer is about. They come from this answer if it
-    describes the whole set, else from other answers. None if no registration of the set was captured."""
+    """Returns, for checks of buffers, the counter types, by id, of the counterset that a registration answer is about. They come
+    from this answer if it describes the whole set, else from other answers. None if no registration of the set was captured."""
     if "counters" in call.reply.tree:
         return {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
     ids = ids_of_set(call)
@@ -178,8 +183,8 @@ def types_of_set(call: CallEvidence) -> dict[int, int] | None:
 
 
 def text_flaw(data: bytes) -> tuple[str, int, int] | None:
-    """Returns why bytes of a registration answer are no single UTF-16 string, and where; None if they are one. Behind its NUL, an
-    even number of less than 8 bytes may be padding."""
+    """Checks whether the buffer of a registration answer is a single UTF-16 string; returns why it is none, and where; None if it
+    is one. Behind its NUL, an even number of less than 8 bytes may be padding."""
     end = utf16_length(data) + 2
     if end > len(data):
         return "has no NUL", max(0, len(data) - 2), len(data)
@@ -191,7 +196,8 @@ def text_flaw(data: bytes) -> tuple[str, int, int] | None:
 
 
 class StringOffsets(NamedTuple):
-    """The base of a string table's offsets (0: its start, else the end of its headers), and the offsets that lead to no string."""
+    """What a check finds of a string table in a buffer: the base of its offsets (0: its start, else the end of its headers), and
+    the offsets that lead to no string."""
 
     base: int
     lost: list[int]
@@ -202,8 +208,8 @@ class StringOffsets(NamedTuple):
 
 
 def string_offsets(data: bytes, offsets: Sequence[int], head: int) -> StringOffsets:
-    """Returns the base with which fewer of a string table's offsets are lost; if both are equal, the one that decoding takes.
-    `head` bytes are headers."""
+    """Checks the offsets of a string table in a buffer: returns the base with which fewer are lost; if both are equal, the one that
+    decoding takes. `head` bytes are headers."""
     taken, _ = string_table_base(data)
     bases = (taken, 0 if taken else head)
     return min(
@@ -212,8 +218,8 @@ def string_offsets(data: bytes, offsets: Sequence[int], head: int) -> StringOffs
 
 
 def _lost_strings(data: bytes, offsets: Sequence[int], head: int, base: int) -> list[int]:
-    """Returns the offsets of a string table that lead to no UTF-16 string with a NUL after the headers. 0xFFFFFFFF leads to none on
-    purpose."""
+    """Checks the offsets of a string table in a buffer: returns those that lead to no UTF-16 string with a NUL after the headers.
+    0xFFFFFFFF leads to none on purpose."""
     # Characters take two bytes, and all that precedes the first string a multiple of that: no string begins at an odd place.
     last = data.rfind(b"\0\0")
     while last > 0 and last % 2:

@@ -39,8 +39,8 @@ _MOST_REASONS = 5
 
 
 def actor_of(judgement: Judgement) -> Actor:
-    """Returns the side that a judgement accuses: the one its requirement binds; if that is both, the rule's own, else the
-    sender."""
+    """Returns the side that a finding accuses: the one that the requirement of its judgement binds; if that is both, the rule's
+    own, else the sender."""
     if judgement.actor is not None:
         return judgement.actor
     bound = catalogue()[judgement.requirement].actor
@@ -251,7 +251,7 @@ def coverage_record(coverage: Coverage) -> CoverageRecord:
 
 
 def requirement_keys(requirement: Requirement) -> dict[str, Any]:
-    """Returns the keys that records about a requirement take from it."""
+    """Returns the keys that records of findings and coverage take from a requirement."""
     return {
         "requirement": requirement.id,
         "section": requirement.section,
@@ -312,7 +312,7 @@ class Accepted(Struct, frozen=True):
 
 
 def read_baseline(path: Path) -> tuple[Accepted, ...]:
-    """Reads the accepted findings of a baseline file; raises `InputError` if it is no such file."""
+    """Reads the accepted findings of an audit's baseline file; raises `InputError` if it is no such file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != _SCHEMA:

@@ -155,8 +155,8 @@ def _cut_short(data: bytes, blocks: list[IdentifierBlock]) -> Violation | None:
 
 
 def chained(data: bytes, at: int, head: int, order: ByteOrder = "little", start: int = 0) -> Iterator[tuple[int, int]]:
-    """Yields the offset and size of chained structures in a buffer, while there is room for a header of `head` bytes. The size
-    stands at `at` of the header; one below `head` is the last."""
+    """Yields the offset and size of structures that are chained like a list of identifiers, while there is room for a header of
+    `head` bytes. The size stands at `at` of the header; one below `head` is the last."""
     while start + head <= len(data):
         size = int.from_bytes(data[start + at : start + at + 4], order)
         yield start, size
@@ -166,7 +166,7 @@ def chained(data: bytes, at: int, head: int, order: ByteOrder = "little", start:
 
 
 def tiles(data: bytes, at: int, head: int, order: ByteOrder = "little", start: int = 0) -> bool:
-    """Tells whether chained structures fill the buffer from `start` on."""
+    """Tells whether structures that are chained like a list of identifiers fill the buffer from `start` on."""
     for begin, size in chained(data, at, head, order, start):
         if size < head:
             return False

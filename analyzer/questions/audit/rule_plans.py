@@ -78,7 +78,8 @@ def likeness_of(call: CallEvidence) -> Likeness | None:
 
 @lru_cache(1024)
 def _bytes_of(handle: str) -> tuple[bytes, ...]:
-    """Returns a handle's bytes in stubs of either byte order, which comparing calls leaves out; none for a handle of zeros."""
+    """Returns a handle's bytes in stubs of either byte order, which comparing calls for a plan leaves out; none for a handle of
+    zeros."""
     uuid = UUID(handle)
     return tuple({uuid.bytes_le, uuid.bytes}) if uuid.int else ()
 
@@ -101,7 +102,7 @@ def _side(side: SideEvidence, handles: tuple[bytes, ...]) -> Likeness | None:
 
 
 def _layout(side: SideEvidence) -> Hashable | None:
-    """Returns the layout of performance data that was met before, to compare calls by it; else None."""
+    """Returns the layout of performance data that was met before, to compare calls for a plan by it; else None."""
     if side.side.buffer_kind == "perf-data":
         return side.answer.layout
     # A frequency that none has means that the clocks may stand elsewhere: such a block is judged by itself.
@@ -110,7 +111,8 @@ def _layout(side: SideEvidence) -> Hashable | None:
 
 
 def _pdus(side: SideEvidence) -> list[tuple[bytes, bytes, bytes, int]]:
-    """Returns what comparing calls takes of each PDU: header without call id, beginning of the body, sec_trailer, length."""
+    """Returns what comparing calls for a plan takes of each PDU: header without call id, beginning of the body, sec_trailer,
+    length."""
     held = None if isinstance(side.side, Side) else side.side.pdus
     if held is not None:
         data, stops = held.data, held.stops
@@ -293,14 +295,15 @@ class Plans:
 
 
 def _of_request(ask: Callable[[Any], Iterable[Judgement]], call: CallEvidence) -> Iterable[Judgement]:
-    """Asks an audit rule that looks at requests about the request of a call, alone."""
+    """Asks an audit rule in a plan that looks at requests about the request of a call, alone."""
     return ask(AskedEvidence(call))
 
 
 def _names_handle(
     query: QueryView | None, steps: Iterable[tuple[Rule, Look[Any], Step]], unknown: Iterable[tuple[str, str]]
 ) -> bool:
-    """Tells whether an audit rule's answer names the query handle, by its UUID or its number."""
+    """Tells whether what audit rules answered in a plan names the query handle, by its UUID or its number: such a plan is for one
+    handle."""
     if query is None:
         return False
     names = query.handle, f"q{query.number}"
@@ -312,13 +315,13 @@ def _names_handle(
 def answered_by(
     rule: Rule, look: Look[Any], judged: Iterable[Judgement], opnum: int | None = None
 ) -> Iterator[Judgement]:
-    """Yields the judgements that an audit rule gave of a call, each checked."""
+    """Yields the judgements for a plan that an audit rule gave of a call, each checked."""
     return (checked(rule, look, one, opnum) for one in judged)
 
 
 def checked(rule: Rule, look: Look[Any], one: Judgement, opnum: int | None) -> Judgement:
-    """Checks one judgement of an audit rule and returns it. A mistake of the rule ends the audit: for example, a rule must not
-    accuse a client for what its server answered.
+    """Checks one judgement for a plan and returns it. A mistake of the rule ends the audit: for example, a rule must not accuse a
+    client for what its server answered.
 
     A judgement that names no requirement gets all by which calls of this `opnum` are judged.
     """
@@ -336,14 +339,14 @@ def checked(rule: Rule, look: Look[Any], one: Judgement, opnum: int | None) -> J
 
 
 def about(judgement: Judgement, call: CallEvidence) -> Judgement:
-    """Returns an audit judgement for another call that is like the one it was given for."""
+    """Returns a judgement kept in a plan, for another call that is like the one it was given for."""
     return judgement if judgement.call is None or judgement.call is call else replace(judgement, call=call)
 
 
 def _apart(
     found: Iterable[Judgement], passed: Counter[str], unknown: Counter[tuple[str, str]]
 ) -> tuple[Judgement, ...]:
-    """Counts the audit judgements that passed or are inconclusive, and returns the others."""
+    """Counts the judgements in a plan that passed or are inconclusive, and returns the others."""
     wrong = []
     for judgement in found:
         if judgement.outcome is Outcome.PASSED:
@@ -357,7 +360,8 @@ def _apart(
 
 
 def _is_read(reads: Reads, call: CallEvidence) -> bool:
-    """Tells whether a call is of the kind that an audit rule reads, as far as that is known."""
+    """Tells whether a call is of the kind that an audit rule reads, so that it comes into the call's plan, as far as that is
+    known."""
     if reads.codes and call.request is not None and call.asked.get("RequestCode") not in (None, *reads.codes):
         return False
     if reads.success and (call.fault is not None or call.status not in (0, None)):
@@ -368,7 +372,7 @@ def _is_read(reads: Reads, call: CallEvidence) -> bool:
 
 
 def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
-    """Says why audit rules cannot judge a call; None if they can."""
+    """Says why audit rules in a plan cannot judge a call; None if they can."""
     if call.is_altered:
         return "a signature of the call does not fit, so others may have changed it"
     if (reads.success or reads.failure) and call.status is None and call.fault is None:

@@ -83,7 +83,8 @@ Triggered = Mapping[str, tuple[str, ...]]
 
 
 def read_triggered(path: Path) -> Triggered:
-    """Reads the list of triggers that a probe wrote; raises `InputError` if it is no such list."""
+    """Reads which requirements of the catalog a probe triggered, from the list that it wrote; raises `InputError` if it is no such
+    list."""
     try:
         document = json.loads(path.read_bytes())
         found = {name: tuple(map(str, steps)) for name, steps in document["triggered"].items()}
@@ -100,7 +101,7 @@ def read_triggered(path: Path) -> Triggered:
 
 
 def why_not_shown(steps: tuple[str, ...]) -> str:
-    """Says why a requirement that a probe triggered is inconclusive."""
+    """Says why a requirement of the catalog is inconclusive although a probe triggered it."""
     return f"the probe triggered it ({', '.join(steps)}), and the capture does not show it"
 
 

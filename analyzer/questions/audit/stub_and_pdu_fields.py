@@ -149,6 +149,6 @@ def pdus_of(side: SideEvidence) -> Iterator[SealedPdu]:
 
 
 def returned(call: CallEvidence) -> str:
-    """Describes the return value of an audited call."""
+    """Describes the return value at the end of an audited call's stub."""
     status = call.status or 0
     return f"{win32_name(status) or 'an error'} ({status:#x})"

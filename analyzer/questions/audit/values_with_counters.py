@@ -59,12 +59,13 @@ UNKNOWN_QUERY = "what the handle holds is not in the capture"
 
 
 def why_unknown(query: QueryView | None, reason: str) -> str:
-    """Says why the capture does not state something of a query handle; `reason` if nothing more is known."""
+    """Says why the capture does not state which counters the values of a polled query handle have; `reason` if nothing more is
+    known."""
     return NO_HANDLE if query is None else query.unknown or reason
 
 
 def held_of(call: CallEvidence) -> tuple[QueryView, Sequence[Identifier]] | str:
-    """Returns the query of a data answer's call with the identifiers that it holds; if these are unknown, the reason."""
+    """Returns the query of a data answer's call with the identifiers whose values it holds; if these are unknown, the reason."""
     query = call.query
     if query is None or query.held is None:
         return why_unknown(query, UNKNOWN_QUERY)

@@ -673,7 +673,7 @@ class CallComparison:
 
 
 def occurrence_of(analysis: Analysis, numbers: Iterable[int]) -> Occurrence:
-    """Makes the occurrence of some calls in a difference: their first numbers, and the frames of the first call."""
+    """Makes the occurrence of some compared calls in a difference: their first numbers, and the frames of the first call."""
     found = list(numbers)
     frames, files = frames_of_calls(analysis, found[:1])
     known, altered = tuple(map(analysis.known_as, found[:_MOST_CALLS])), analysis.calls.altered
@@ -686,7 +686,7 @@ def property_words(one: PropertyDifference) -> str:
 
 
 def field_words(one: FieldDifference) -> str:
-    """Describes in one line how a field of two calls differs."""
+    """Describes in one line how a field of two compared calls differs."""
     if one.kind == "only-a":
         return f"{one.path} {one.a} in A alone"
     if one.kind == "only-b":
@@ -714,7 +714,7 @@ ByCall = Mapping[int, Sequence[Finding]]
 
 
 def findings_by_call(analysis: Analysis, numbers: Iterable[int]) -> ByCall:
-    """Audits these compared calls under the profile `spec`, and returns their findings by call number."""
+    """Audits the calls of compared conversations under the profile `spec`, and returns their findings by call number."""
     wanted = sorted(set(numbers))
     found: dict[int, list[Finding]] = {}
     if wanted:

@@ -171,8 +171,8 @@ def _asked(number: int, call: HeldCall, guids: Mapping[str, str]) -> AlignedCall
 
 
 def means(call: HeldCall, guids: Mapping[str, str] = MappingProxyType({})) -> tuple[Hashable, ...]:
-    """Returns the key of what a call asks: its parameters without handles and sizes, and what its handle was opened for. Counterset
-    GUIDs are replaced by those that `guids` gives for them."""
+    """Returns the key of what a call in a conversation asks: its parameters without handles and sizes, and what its handle was
+    opened for. Counterset GUIDs are replaced by those that `guids` gives for them."""
     params = dict(call.request.params) if call.request is not None else {}
     if (guid := str(params.get("CounterSetGuid"))) in guids:
         params["CounterSetGuid"] = guids[guid]
@@ -188,7 +188,7 @@ def _is_handle(value: Any) -> bool:
 
 
 def _digest(side: HeldSide | None, start: int) -> int | None:
-    """Returns the digest of a call's stub from offset `start` on; None without a stub."""
+    """Returns the digest of the stub of a call in a conversation, from offset `start` on; None without a stub."""
     if side is None or side.missing is not None or side.stub is None:
         return None
     stub = side.stub if isinstance(side.stub, bytes) else side.stub.data

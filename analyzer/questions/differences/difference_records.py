@@ -195,7 +195,7 @@ def _machine_fact(label: str, peer: Peer) -> ShownFact:
 
 
 def _of_peers(one: Peer, other: Peer) -> Iterator[PropertyDifference]:
-    """Yields the properties in which two paired machines differ."""
+    """Yields the records of properties in which two paired machines differ."""
     if one.ip != other.ip:
         yield PropertyDifference("address", one.ip, other.ip)
     if one.names and other.names and {*map(str.casefold, one.names)}.isdisjoint(map(str.casefold, other.names)):

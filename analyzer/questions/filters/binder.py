@@ -64,7 +64,7 @@ _REMEMBERED = 4096
 
 
 class PatternError(ValueError):
-    """The error for a text that is no regular expression; `str()` says why."""
+    """The error for a text in a filter that is no regular expression; `str()` says why."""
 
 
 class Pattern:
@@ -77,7 +77,7 @@ class Pattern:
             raise PatternError(_reason(str(error))) from None
 
     def found_in(self, text: str) -> bool:
-        """Whether the regular expression occurs anywhere in the text."""
+        """Whether the filter's regular expression occurs anywhere in the text."""
         known = self._known.get(text)
         if known is None:
             if len(self._known) >= _REMEMBERED:
@@ -88,12 +88,12 @@ class Pattern:
 
 
 def _storable(text: str) -> str:
-    """Returns text for the regular-expression engine. A lone surrogate has no UTF-8 form and becomes an escape."""
+    """Returns text for the regular expression of a filter. A lone surrogate has no UTF-8 form and becomes an escape."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _reason(message: str) -> str:
-    """Returns why the engine refused a regular expression, without the drawing around the message."""
+    """Returns why the engine refused a filter's regular expression, without the drawing around the message."""
     for line in message.splitlines():
         if line.startswith("error: "):
             return line.removeprefix("error: ")

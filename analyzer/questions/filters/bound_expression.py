@@ -38,7 +38,7 @@ class CallBlock(Protocol):
 
 
 class Asked(Struct, frozen=True):
-    """A single question of a filter about the values of some fields."""
+    """A single bound question of a filter about the values of some fields."""
 
     fields: tuple[FilterField, ...]
     passes: Callable[[Resolve], bool]
@@ -52,7 +52,7 @@ class Asked(Struct, frozen=True):
 
 
 class Joined(Struct, frozen=True):
-    """Parts of a filter joined by an operator: none, all, any, or an odd number of them must hold."""
+    """Bound parts of a filter joined by an operator: none, all, any, or an odd number of them must hold."""
 
     operator: Literal["not", "and", "or", "xor"]
     parts: tuple[Expression, ...]

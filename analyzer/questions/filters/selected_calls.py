@@ -33,8 +33,8 @@ _DAY_NS = UNITS_NS["d"]
 
 
 class TimeBound(Struct, frozen=True):
-    """A moment as a user wrote it in an option. `ns` counts from 1970 (`absolute`), from midnight of a day in UTC (`of-day`), or
-    from the first frame of the capture (`relative`)."""
+    """A bound on the time of selected calls as a user wrote it. `ns` counts from 1970 (`absolute`), from midnight of a day in UTC
+    (`of-day`), or from the first frame of the capture (`relative`)."""
 
     text: str
     kind: Literal["absolute", "of-day", "relative"]
@@ -45,7 +45,7 @@ class TimeBound(Struct, frozen=True):
 
     @classmethod
     def from_text(cls, text: str) -> TimeBound:
-        """The moment that an option states; raises `ValueError` for what is no time."""
+        """The time that a selection names as a bound; raises `ValueError` for what is no time."""
         text = text.strip()
         if (absolute := parse_time(text)) is not None:
             return cls(text, "absolute", absolute)
@@ -61,8 +61,8 @@ class TimeBound(Struct, frozen=True):
         )
 
     def at(self, facts: CaptureFacts) -> int:
-        """Returns the moment of an option as a time in this capture. A time of day is on the day of the first frame. If the capture
-        began later that day and lasts until then, it is on the next day."""
+        """Returns the bound on selected calls as a time in this capture. A time of day is on the day of the first frame. If the
+        capture began later that day and lasts until then, it is on the next day."""
         first, last = facts.first_time_ns, facts.last_time_ns
         if self.kind == "absolute" or first is None:
             return self.ns
@@ -74,7 +74,7 @@ class TimeBound(Struct, frozen=True):
         return moment + _DAY_NS if moment < first and moment + _DAY_NS <= last else moment
 
     def after(self, first_ns: int) -> int:
-        """Returns the moment of an option as a time in a capture of which only the time of the first frame is known."""
+        """Returns the bound on selected calls as a time in a capture of which only the time of the first frame is known."""
         if self.kind == "absolute":
             return self.ns
         if self.kind == "relative":
@@ -90,7 +90,7 @@ ANONYMOUS = "anonymous"
 
 
 class Party(Struct, frozen=True):
-    """A machine that a user wrote in an option, or all machines of a network. `text` is an address, a network, or a name that the
+    """A machine whose calls a user selects, or all machines of a network. `text` is an address, a network, or a name that the
     traffic states."""
 
     text: str
@@ -101,7 +101,7 @@ class Party(Struct, frozen=True):
 
     @classmethod
     def from_text(cls, text: str) -> Party:
-        """Returns the machine that an option names. Raises `ValueError` for text that can be no machine."""
+        """Returns the machine that a selection names. Raises `ValueError` for text that can be no machine."""
         try:
             return cls(text, ip_network(text.strip("[]"), strict=False))
         except ValueError:
@@ -113,7 +113,7 @@ class Party(Struct, frozen=True):
         return cls(text, None)
 
     def is_at(self, ip: str, names: Sequence[str]) -> bool:
-        """Whether the machine of an option has this address or one of these names, whole or up to the first dot."""
+        """Whether the machine of a selection has this address or one of these names, whole or up to the first dot."""
         if self.network is not None:
             try:
                 return ip_address(ip) in self.network
@@ -124,7 +124,7 @@ class Party(Struct, frozen=True):
 
 
 class Parties(Struct, frozen=True):
-    """Any of several machines that a user wrote in options; each address is looked up once."""
+    """Any of several machines whose calls a user selects; each address is looked up once."""
 
     wanted: tuple[Party, ...]
     names: Mapping[str, Sequence[str]]
@@ -143,7 +143,7 @@ class Parties(Struct, frozen=True):
 
 
 class Account(Struct, frozen=True):
-    """One account as a user wrote it: `DOMAIN\\\\name`, `name@REALM`, `name` of whichever domain, or `anonymous`."""
+    """One account whose calls a user selects: `DOMAIN\\\\name`, `name@REALM`, `name` of whichever domain, or `anonymous`."""
 
     text: str
 
@@ -170,7 +170,8 @@ def _same(wanted: str, account: str | None) -> bool:
 
 
 class RenamedFilter:
-    """A filter with pseudonyms in place of the user's names. It is made on first use, because only then all names are known."""
+    """The filter of a selection with pseudonyms in place of the user's names. It is made on first use, because only then all names
+    are known."""
 
     def __init__(self, original: Any, names: Pseudonyms) -> None:
         self._original, self._names = original, names

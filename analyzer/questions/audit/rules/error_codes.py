@@ -335,7 +335,8 @@ def short_validation_not_refused(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _too_short(data: bytes) -> tuple[int | None, int] | None:
-    """Where a counter identifier begins whose Size is too small (None: the whole buffer is), and the size; None where none is."""
+    """Where a counter identifier begins whose Size asks for an error code, being too small (None: the whole buffer is), and the
+    size; None where none is."""
     if len(data) < HEADER:
         return None, len(data)
     return next((one for one in chained(data, SIZE, HEADER) if one[1] < HEADER), None)

@@ -349,7 +349,7 @@ def _compared(call: CallEvidence, data: bytes, block: Block, listed: InstanceLis
 
 
 def _renumbered(data: bytes, block: Block, listed: InstanceList) -> list[Violation]:
-    """Renumbered instances: those whose name the list has once, with another id."""
+    """Renumbered instances of a counterset: those whose name the list has once, with another id."""
     counts = Counter(name.casefold() for name in listed.names)
     ids = {name.casefold(): number for name, number in zip(listed.names, listed.ids, strict=True)}
     violations = []

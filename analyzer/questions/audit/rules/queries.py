@@ -130,7 +130,7 @@ def _success(case: _Case) -> Judgement:
 
 
 def _list_without(case: _Case) -> InstanceList | None:
-    """The list of instances nearest in time, where it lacks the instance that was added."""
+    """The list of instances nearest in time, where it lacks the instance that was added to the query."""
     call, block = case.call, case.block
     if not block.name or "*" in block.name or not has_instances(call, block.counterset):
         return None
@@ -237,7 +237,8 @@ class _Covering:
 
 
 class _Case(NamedTuple):
-    """One counter identifier with the status it got, what the query held before, and what this call added to it."""
+    """One counter identifier that was added to a query or removed, with the status it got, what the query held before, and what
+    this call added to it."""
 
     call: CallEvidence
     block: IdentifierBlock
@@ -516,7 +517,7 @@ def block_type_not_of_counter(call: CallEvidence, answer: DataAnswer) -> Iterato
 
 
 def _wildcards(call: CallEvidence, known: Identifier) -> Iterator[str]:
-    """The requirements about wildcards that a counter identifier invokes."""
+    """The requirements about wildcards that a counter identifier in a query invokes."""
     if not known.names_one_counter and _has_several(call, known):
         yield ALL_COUNTERS
     if known.instance == "*" and has_instances(call, known.counterset):
@@ -524,13 +525,13 @@ def _wildcards(call: CallEvidence, known: Identifier) -> Iterator[str]:
 
 
 def _has_several(call: CallEvidence, known: Identifier) -> bool:
-    """Whether a wildcard for counters stands for more than one counter, as far as is known."""
+    """Whether a wildcard for counters in a query stands for more than one counter, as far as is known."""
     registered = counters_of_set(call, known.counterset)
     return registered is None or len(registered) != 1
 
 
 def _fitting(call: CallEvidence, known: Identifier) -> tuple[int, ...]:
-    """The types of block that can answer a counter identifier."""
+    """The types of block that can answer a counter identifier in a query."""
     one, many = (SINGLE, INSTANCES) if known.names_one_counter else (COUNTERS, COUNTERSET)
     if not known.names_one_counter and not _has_several(call, known):
         return tuple(OF_TYPE)

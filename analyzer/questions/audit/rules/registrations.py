@@ -324,8 +324,8 @@ def _of_kinds(call: CallEvidence, kinds: Collection[int]) -> Iterator[tuple[str,
 
 
 def _words(kind: int, role: str) -> tuple[str, str, str]:
-    """The words for a counter's partner: what a counter is that names none in this role, what is expected then, and what it is if
-    it names one of another type."""
+    """The words for the partner that a counter's registration names: what a counter is that names none in this role, what is
+    expected then, and what it is if it names one of another type."""
     return (
         f"a counter of type {kind:#010x} names no other counter of the set as its {role}",
         f"the id of its {role}",
@@ -342,7 +342,7 @@ def _partner(
     of: tuple[str, str],
     known: Deviation | None = None,
 ) -> Iterator[Judgement]:
-    """Whether a field of a counter's record names another counter of the set, and whether that is of the wanted type."""
+    """Whether a field of a counter's registration names another counter of the set, and whether that is of the wanted type."""
     if types is None:
         yield inconclusive(NO_REGISTRATION, call, *of)
         return

@@ -38,7 +38,7 @@ _FIELDS = (
 
 
 def _is_sound(record: dict[str, Any]) -> bool:
-    """Whether the fields of a registration record that can be wrong in themselves are not."""
+    """Whether one of several descriptions of a counter has nothing wrong in the fields that can be wrong in themselves."""
     kind = record["counter_type"] & 0xFFFFFFFF
     return kind in {*LISTED, *DELTAS} and -10 <= record["default_scale"] <= 10 and record["aggregate_func"] <= 4
 
@@ -139,7 +139,8 @@ class LcidNotIgnored(Watch[CallEvidence]):
             yield self._language(call, language)
 
     def _language(self, call: CallEvidence, language: int) -> Judgement:
-        """Whether a language that was refused once is refused again. Which are installed, only the server knows."""
+        """Whether a language that was refused once is refused when it is asked for again. Which are installed, only the server
+        knows."""
         key = call.server, call.asked["CounterSetGuid"], language
         if call.status:
             if call.status in _NO_LANGUAGE:
@@ -167,7 +168,8 @@ def _question(call: CallEvidence) -> tuple[str, str, int]:
 
 
 def _answer(call: CallEvidence) -> tuple[int | None, bytes]:
-    """The status of an answer, and the data where there was success: with an error it is undefined."""
+    """What answers to the same question are compared by: the status, and the data where there was success: with an error it is
+    undefined."""
     return call.status, call.reply.data if call.status == 0 else b""
 
 
