@@ -134,7 +134,7 @@ METHODS: Mapping[str, Mapping[str, Deed]] = {
 
 @cache
 def deed_of(interface: str | None, method: str | None) -> Deed | None:
-    """Returns the deed that a method does, for observations; None if the method is not listed."""
+    """Returns the deed that a method of another interface does, for observations; None if the method is not listed."""
     patterns = METHODS.get(interface or "", {})
     return next((deed for pattern, deed in patterns.items() if fnmatchcase(method or "", pattern)), None)
 
@@ -170,8 +170,8 @@ _MOST_KNOWN = 10_000
 
 
 class _NamingStub(Cursor):
-    """Reads a stub of a samr or lsarpc call that names accounts. A `word` is a pointer or an array length: 4 or 8 bytes, aligned to
-    its size."""
+    """Reads a stub of an observed samr or lsarpc call, which names accounts. A `word` is a pointer or an array length: 4 or 8
+    bytes, aligned to its size."""
 
     __slots__ = ("size",)
 
@@ -185,15 +185,15 @@ class _NamingStub(Cursor):
 
 
 class Accounts:
-    """Follows the accounts that one caller's samr and lsarpc calls at one server are about, call after call. It learns nothing of a
-    call that others may have changed."""
+    """Follows for observations the accounts that one caller's samr and lsarpc calls at one server are about, call after call. It
+    learns nothing of a call that others may have changed."""
 
     def __init__(self) -> None:
         self._handles: dict[bytes, str] = {}
         self._names: dict[int, str] = {}
 
     def accounts_of(self, call: Call) -> tuple[str, ...]:
-        """Returns the accounts and groups that a samr or lsarpc call is about, as far as they are known."""
+        """Returns the accounts and groups that an observed samr or lsarpc call is about, as far as they are known."""
         request = call.request
         if request is None or request.missing is not None:
             return ()
@@ -240,7 +240,8 @@ class Accounts:
         return self._names.get(relative_id) or f"RID {relative_id}"
 
     def _learn(self, names: Sequence[str], cursor: _NamingStub) -> None:
-        """Notes which relative ids a server gave for account names: SAMPR_ULONG_ARRAY ([MS-SAMR] section 2.2.7.4)."""
+        """Notes which relative ids a server gave for account names in an observed call: SAMPR_ULONG_ARRAY ([MS-SAMR] section
+        2.2.7.4)."""
         try:
             count, has_elements = cursor.u32("Count"), cursor.word("Element")
             if has_elements and count == cursor.word("max_count") == len(names):
@@ -252,8 +253,8 @@ class Accounts:
 
 
 def _count(cursor: _NamingStub, *, varying: bool) -> int:
-    """Reads the number of elements of a samr or lsarpc array, and skips its NDR counts. A `varying` array also has an offset and an
-    actual count."""
+    """Reads the number of elements of an array in an observed samr or lsarpc call, and skips its NDR counts. A `varying` array also
+    has an offset and an actual count."""
     count = cursor.u32("Count")
     for name in ("max_count", "offset", "actual_count") if varying else ("max_count",):
         cursor.word(name)
@@ -263,12 +264,12 @@ def _count(cursor: _NamingStub, *, varying: bool) -> int:
 
 
 def _names(cursor: _NamingStub, *, varying: bool) -> list[str]:
-    """Reads an array of RPC_UNICODE_STRING: the names in a call of samr or lsarpc."""
+    """Reads an array of RPC_UNICODE_STRING: the names in an observed samr or lsarpc call."""
     return _strings(cursor, [_string_head(cursor) for _ in range(_count(cursor, varying=varying))])
 
 
 def _string_head(cursor: _NamingStub) -> tuple[int, int]:
-    """Reads the length and pointer of an RPC_UNICODE_STRING that names an account ([MS-DTYP] section 2.3.10)."""
+    """Reads the length and pointer of an RPC_UNICODE_STRING in an observed samr or lsarpc call ([MS-DTYP] section 2.3.10)."""
     cursor.align(cursor.size)
     length = cursor.u16("Length")
     cursor.u16("MaximumLength")
@@ -276,7 +277,7 @@ def _string_head(cursor: _NamingStub) -> tuple[int, int]:
 
 
 def _strings(cursor: _NamingStub, heads: Sequence[tuple[int, int]]) -> list[str]:
-    """Reads the texts of account names, which stand after the heads of all strings."""
+    """Reads the account names of an observed samr or lsarpc call, which stand after the heads of all strings."""
     found: list[str] = []
     for length, pointer in heads:
         if not pointer:
@@ -295,7 +296,7 @@ def _strings(cursor: _NamingStub, heads: Sequence[tuple[int, int]]) -> list[str]
 
 
 def _ids(cursor: _NamingStub) -> list[int]:
-    """Reads the relative ids of accounts in a request of SamrLookupIdsInDomain."""
+    """Reads the relative ids of accounts in an observed request of SamrLookupIdsInDomain."""
     return [cursor.u32("RelativeIds") for _ in range(_count(cursor, varying=True))]
 
 
@@ -386,7 +387,8 @@ def _named(scene: Scene, interface: str, reader: Callable[[], Callable[[Call], _
 
 
 def _joined(scene: Scene, groups: dict[tuple[_What, int], list[int]]) -> dict[tuple[_What, int], list[int]]:
-    """Groups places of admin calls by deed and outcome. Refusals that are part of an answer (a small buffer) join the answered."""
+    """Groups places of calls of other interfaces by deed and outcome. Refusals that are part of an answer (a small buffer) join the
+    answered."""
     statuses = scene.calls.column("status")
     answered, refused = OUTCOMES.index("answered"), OUTCOMES.index("refused")
     for what, outcome in list(groups):
@@ -424,7 +426,7 @@ def _limited(scene: Scene, who: Who, groups: dict[tuple[_About, int], list[int]]
 
 
 def _account_reader() -> Callable[[Call], _About | None]:
-    """Returns a function that reads what a samr or lsarpc call does to which accounts and groups."""
+    """Returns a function that reads what an observed samr or lsarpc call does to which accounts and groups."""
     known = Accounts()
 
     def about(call: Call) -> _About | None:
@@ -439,7 +441,8 @@ def _account_reader() -> Callable[[Call], _About | None]:
 
 
 def _about_service(call: Call) -> _About | None:
-    """Returns what a call of the service control manager does to which service, with its settings; None if it is not observed."""
+    """Returns what an observed call of the service control manager does to which service, with its settings; None if it is not
+    observed."""
     facts = service_facts(call)
     name = (facts.name if facts is not None else None) or ""
     if call.opnum == scmr.ScmrOpnum.CONTROL_SERVICE:
@@ -452,7 +455,8 @@ def _about_service(call: Call) -> _About | None:
 
 
 def _settings(facts: ServiceFacts) -> str | None:
-    """Describes how a call configures a service: what it runs, when and as whom, as far as the call states it."""
+    """Describes for an observation how a call configures a service: what it runs, when and as whom, as far as the call states
+    it."""
     parts = [f'which runs "{facts.image_path}"'] if facts.image_path else []
     parts += [f"start {facts.start}"] if facts.start else []
     parts += [f"as {facts.account}"] if facts.account else []
@@ -461,7 +465,8 @@ def _settings(facts: ServiceFacts) -> str | None:
 
 
 def _about_key(call: Call) -> _About | None:
-    """Returns what a call of the remote registry does to which key or value, with the data; None if it opens an existing key."""
+    """Returns what an observed call of the remote registry does to which key or value, with the data; None if it opens an existing
+    key."""
     path, opnum = call.path or "", call.opnum
     if opnum in _READING:
         if (
@@ -491,7 +496,7 @@ def _data(content: Any) -> str | None:
 
 
 def _by_method(scene: Scene) -> Iterator[Draft]:
-    """Yields observations of admin calls that name no object, by caller, method and outcome."""
+    """Yields observations of calls of other interfaces that name no object, by caller, method and outcome."""
     calls = scene.calls
     for who, of_who in calls.by(who_in, scene.left).items():
         groups: dict[tuple[tuple[Deed, str], int], list[int]] = {}
@@ -512,7 +517,7 @@ def _by_method(scene: Scene) -> Iterator[Draft]:
 
 
 def _labels(scene: Scene, places: Numbers) -> tuple[str, ...]:
-    """Returns the methods of observed admin calls, each once, with their interface."""
+    """Returns the methods of observed calls of other interfaces, each once, with their interface."""
     interfaces = (one.interface for one in scene.calls.contexts(places))
     names = listed(interface_label(one) for one in interfaces)
     return tuple(f"{names}.{method}" for method in scene.calls.values("method", places) if method)

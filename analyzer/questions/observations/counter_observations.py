@@ -228,7 +228,8 @@ def _names(activities: Iterable[Activity]) -> tuple[str, ...]:
 
 
 def _no_answer(activities: Sequence[Activity]) -> tuple[CallOutcome, str]:
-    """Returns the outcome of performance requests that read nothing, and why: `and was refused: ERROR_ACCESS_DENIED`."""
+    """Returns, for an observation, the outcome of performance requests that read nothing, and why: `and was refused:
+    ERROR_ACCESS_DENIED`."""
     endings = sum((Counter(one.unread) for one in activities), Counter[str]())
     words = endings if len(endings) == 1 else (f"{ending} {count:,}" for ending, count in endings.most_common())
     is_refused = sum(one.refused for one in activities) == endings.total()

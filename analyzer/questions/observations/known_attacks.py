@@ -461,8 +461,8 @@ def _requests(one: Draft, scene: Scene) -> Iterator[bytes]:
 
 
 def _is_zero(stub: bytes) -> bool:
-    """Tells whether the ClientCredential of a Netlogon request is zero: the eight bytes before the aligned NegotiateFlags at its
-    end. With padding between them, only the last bytes of the credential are looked at."""
+    """Tells whether the ClientCredential of a Netlogon request is zero, as that attack sends it: the eight bytes before the aligned
+    NegotiateFlags at its end. With padding between them, only the last bytes of the credential are looked at."""
     return len(stub) > 12 and not any(stub[-12:-4])
 
 

@@ -380,7 +380,7 @@ class Answers:
 
 
 def why_first(before: Instances | None, now: Instances | None, place: SeriesPlace) -> tuple[Why, str | None]:
-    """Returns why a reading of a counter has no reading before it: its instance is new, or its name belonged to another
+    """Returns why a reading in an answer has no reading before it: its instance is new, or its name belonged to another
     instance."""
     had = before.identities_of(place) if before is not None else frozenset()
     has = now.identities_of(place) if now is not None else frozenset()
@@ -411,7 +411,7 @@ def grown(array: npt.NDArray[Any], count: int, *, fill: int) -> npt.NDArray[Any]
 
 
 def _in_a_row(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | str | None]]:
-    """Returns winperf rows renumbered as if the answer held only their samples, and the raw values of these samples."""
+    """Returns the winperf rows of an answer renumbered as if it held only their samples, and the raw values of these samples."""
     found: list[WinperfRow] = []
     raws: list[int | str | None] = []
     for row in rows:
@@ -424,7 +424,7 @@ def _in_a_row(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | 
 
 
 def _words(value: int) -> int:
-    """Returns a 64-bit clock of a winperf object as an unsigned number."""
+    """Returns a 64-bit clock of an object in a winperf answer as an unsigned number."""
     return value & _MOST
 
 
@@ -434,8 +434,8 @@ def _object_clocks(clocks: Sequence[tuple[int, int]]) -> tuple[Words, Words]:
 
 
 def _columns(raws: Sequence[int | str | None]) -> tuple[Words, Bools, dict[int, str | None]]:
-    """Splits raw counter values into columns: numbers, which values are numbers, and the other values. A number of more than 64
-    bits counts as no number: nothing can be computed with it."""
+    """Splits the raw counter values of an answer into columns: numbers, which values are numbers, and the other values. A number of
+    more than 64 bits counts as no number: nothing can be computed with it."""
     numbers = [isinstance(raw, int) and raw <= _MOST for raw in raws]
     values = np.array([raw if is_number else 0 for raw, is_number in zip(raws, numbers, strict=True)], np.uint64)
     others = {at: raw if isinstance(raw, str) else None for at, raw in enumerate(raws) if not numbers[at]}
@@ -443,7 +443,7 @@ def _columns(raws: Sequence[int | str | None]) -> tuple[Words, Bools, dict[int, 
 
 
 def _winperf_values(data: bytes, read: WinperfParts) -> tuple[Words, Bools | None, dict[int, str | None]]:
-    """Returns all counter values of a winperf block, including those of mixed objects."""
+    """Returns all counter values in the block of a winperf answer, including those of mixed objects."""
     if not any(read.layout.mixed):
         return read.values, None, {}
     pieces: list[Words] = []

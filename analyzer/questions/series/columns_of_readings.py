@@ -86,7 +86,7 @@ class Readings:
             getattr(self, name)[rows] = getattr(others, name)
 
     def at(self, row: int) -> Reading:
-        """Returns one reading of the columns in the form that the formulas take."""
+        """Takes one reading out of the columns of readings, for what must be formatted alone."""
         has = int(self.has[row])
         size, base_size = int(self.size[row]), int(self.base_size[row])
         return Reading(
@@ -175,7 +175,7 @@ def format_columns(counter_type: int, older: Readings, newer: Readings, paired: 
 
 
 class _Made:
-    """Collects quotients while readings are formatted."""
+    """Collects quotients while columns of readings are formatted."""
 
     def __init__(self, count: int, flags: Codes) -> None:
         self._flags = flags
@@ -189,7 +189,7 @@ class _Made:
         return Quotients(ones, ones, self._why, self._flags, rest)
 
     def quotients_of(self, numerator: Ints, denominator: Ints, usual: Bools) -> Quotients:
-        """Returns the quotients of usual readings. The others are first samples, or left to `format_raw`."""
+        """Returns the quotients of the usual readings in the columns. The others are first samples, or left to `format_raw`."""
         self._why[usual & (denominator == 0)] = CODES[Why.ZERO_DENOMINATOR]
         safe = usual & (denominator != 0)
         return Quotients(
@@ -202,7 +202,7 @@ class _Made:
 
 
 def _change(formula: Formula, older: Readings, newer: Readings, paired: Bools, made: _Made) -> Quotients:
-    """Formats columns of a counter type that compares two readings."""
+    """Formats columns of readings of a counter type that compares two readings."""
     usual = paired & newer.have(NUMBER) & older.have(NUMBER) & (newer.raw >= older.raw)
     grown = newer.raw - older.raw
     usual &= (grown < _TOP) & _same_boot(formula, older, newer)
@@ -230,7 +230,7 @@ def _change(formula: Formula, older: Readings, newer: Readings, paired: Bools, m
 
 
 def _same_boot(formula: Formula, older: Readings, newer: Readings) -> Bools:
-    """Returns for each pair of readings whether no clock shows a restart of the machine between them."""
+    """Returns for each pair of readings in the columns whether no clock shows a restart of the machine between them."""
     known = newer.has & older.has
     (before, fits_before), (after, fits_after) = older.clock("ticks", TICKS), newer.clock("ticks", TICKS)
     same: Bools = ((known & FREQ) == 0) | (older.freq == newer.freq)
@@ -243,8 +243,8 @@ def _same_boot(formula: Formula, older: Readings, newer: Readings) -> Bools:
 def _ratio(
     formula: Formula, numerator: Ints, denominator: Ints, newer: Readings, usual: Bools, made: _Made
 ) -> Quotients:
-    """Returns numerators over denominators with the factors that the bits of the counter type add. Doubles first show which
-    products stay exact."""
+    """Returns, for columns of readings, numerators over denominators with the factors that the bits of the counter type add.
+    Doubles first show which products stay exact."""
     top, bottom = numerator.astype(np.float64), denominator.astype(np.float64)
     if formula.in_seconds or formula.per_second:
         freq: Ints | int = TICKS_PER_S_100NS

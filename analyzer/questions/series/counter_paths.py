@@ -147,7 +147,7 @@ COMPANION_FIELDS: Mapping[str, str] = {
 
 
 class CounterChoice:
-    """The counters of which `select` wants series. None selects all."""
+    """The counters of which counter paths (`select`) want series. Without any, all are chosen."""
 
     def __init__(self, select: Select | None) -> None:
         self._select = select
@@ -182,7 +182,7 @@ class CounterChoice:
         return known
 
     def _companions_of(self, server: Endpoint, counterset: str, catalog: Catalog) -> frozenset[int]:
-        """Returns the counters of a counterset that selected counters are computed with."""
+        """Returns the counters of a counterset that those which counter paths chose are computed with."""
         key = server.ip, counterset
         known = self._companions.get(key)
         if known is None:

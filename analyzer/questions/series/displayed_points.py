@@ -97,7 +97,7 @@ class Point(Struct, frozen=True):
 
 
 class Select(Protocol):
-    """Selects counter series."""
+    """Selects the counter series of which points are displayed."""
 
     def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
         """Whether the selection may want series of a counter, by all names of object and counter. This is asked before anything is

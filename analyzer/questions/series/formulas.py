@@ -89,7 +89,7 @@ _PLAUSIBLE_WRAP = 1 << 31
 
 
 class Reading(Struct, frozen=True):
-    """A reading: what one answer holds for one counter; None for what it does not.
+    """A reading as formulas take it: what one answer holds for one counter; None for what it does not.
 
     `raw` and its base come with their sizes in bytes (None: the size that the type says). `ticks` and `freq` are the performance
     clock of the answer, `time_100ns` its system time. `object_ticks` and `object_freq` are the clock that the counter or its object
@@ -109,7 +109,8 @@ class Reading(Struct, frozen=True):
 
 
 class Formatted(Struct, frozen=True):
-    """The formatted value of a counter, or why there is none. `reason` adds details to `why` if there are any."""
+    """What a formula gives: the formatted value of a counter, or why there is none. `reason` adds details to `why` if there are
+    any."""
 
     value: Fraction | None
     why: Why | None = None
@@ -207,7 +208,8 @@ def formula_of(counter_type: int) -> Formula | None:
 
 
 def has_own_clock(counter_type: int) -> bool:
-    """Whether a counter type uses the clock that PerfTimeId names, or that of its object, and not those of the answer."""
+    """Whether the formula of a counter type uses the clock that PerfTimeId names, or that of its object, and not those of the
+    answer."""
     formula = formula_of(counter_type)
     return formula is not None and (formula.kind == "elapsed" or formula.clock == "O")
 
@@ -219,7 +221,7 @@ def unit_of(counter_type: int | None) -> Unit | None:
 
 
 def format_raw(counter_type: int | None, older: Reading | None, newer: Reading) -> Formatted:
-    """Formats the raw counter value in `newer`; `older` is the reading before it of the same counter."""
+    """Formats the raw counter value in `newer` by the formula of its type; `older` is the reading before it of the same counter."""
     if counter_type is None:
         return Formatted(None, Why.TYPE_UNKNOWN, "the capture does not state the counter's type")
     formula = formula_of(counter_type)
@@ -250,7 +252,7 @@ def format_raw(counter_type: int | None, older: Reading | None, newer: Reading) 
 
 
 def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading, flags: tuple[Flag, ...]) -> Formatted:
-    """Formats a counter type computed from the difference of two readings."""
+    """Formats two readings by the formula of a counter type that uses the difference between them."""
     bits = 32 if counter_type & _SIZE == _SIZE_DWORD else 64
     grown = _grown(older.raw, newer.raw, _width(older.size, newer.size, bits), flags)
     if isinstance(grown, Formatted):
@@ -282,7 +284,7 @@ def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading,
 def _ratio(
     formula: Formula, numerator: int, denominator: int | None, newer: Reading, flags: tuple[Flag, ...]
 ) -> Formatted:
-    """Returns numerator over denominator, with the factors that the bits of the counter type add."""
+    """Returns the result of a formula, numerator over denominator, with the factors that the bits of the counter type add."""
     if denominator is None:
         return Formatted(None, Why.NO_BASE, flags=flags)
     if formula.in_seconds or formula.per_second:
@@ -335,7 +337,8 @@ def _elapsed(reading: Reading, flags: tuple[Flag, ...]) -> Formatted:
 
 
 def _grown(older: int | str | None, newer: int | str | None, bits: int, flags: tuple[Flag, ...]) -> int | Formatted:
-    """Returns how much a raw counter value grew, or why it has no growth. 32 bits wrap; 64 do not in a machine's lifetime."""
+    """Returns, for a formula, how much a raw counter value grew, or why it has no growth. 32 bits wrap; 64 do not in a machine's
+    lifetime."""
     if not isinstance(older, int) or not isinstance(newer, int):
         return Formatted(None, Why.DATA_SIZE, "one of the two readings is no number", flags)
     if newer >= older:
@@ -354,14 +357,15 @@ def _fell(older: int | str | None, newer: int | str | None) -> bool:
 
 
 def _width(older: int | None, newer: int | None, bits: int) -> int:
-    """Returns the width in bits in which counter values are subtracted: that of the data if known, else that of the type."""
+    """Returns the width in bits in which a formula subtracts counter values: that of the data if known, else that of the type."""
     if older is None and newer is None:
         return bits
     return 32 if older in (4, None) and newer in (4, None) else 64
 
 
 def _clock_break(formula: Formula, older: Reading, newer: Reading) -> tuple[Why, str] | None:
-    """Returns why two readings of a counter are not of one boot of the machine; None if nothing shows that."""
+    """Returns why a formula cannot compare two readings of a counter: they are not of one boot of the machine; None if nothing
+    shows that."""
     if older.freq != newer.freq and older.freq is not None and newer.freq is not None:
         return Why.CLOCK_CHANGED, f"PerfFreq went from {older.freq} to {newer.freq}"
     if older.ticks is not None and newer.ticks is not None and newer.ticks < older.ticks:
@@ -409,8 +413,8 @@ AGGREGATES: Final[dict[int, str]] = {1: "total", 2: "average", 3: "minimum", 4: 
 
 
 def aggregate(function: int, values: Sequence[Fraction]) -> Fraction | None:
-    """Returns one value for the formatted values of several instances of a counter; None if it is undefined. The sum of none is
-    0."""
+    """Computes one value by an AggregateFunc from the formatted values of several instances of a counter; None if it is undefined.
+    The sum of none is 0."""
     if function == 1:
         return _sum(values)
     if not values:

@@ -159,7 +159,7 @@ class Batch(Struct, eq=False, kw_only=True):
 
 
 def sample_of(answer: Answer, place: int, raw: int) -> Sample | None:
-    """A sample of an answer's plan, with a raw value and the clocks of this answer."""
+    """The sample of a reading in a batch, from an answer's plan, a raw value and the clocks of this answer."""
     plan = answer.plan
     sample, at = plan.samples[place], int(plan.at[place])
     if sample is None or plan.layout is None:
@@ -234,14 +234,14 @@ _LEFT_OUT_OF_A_ROW = 32
 
 
 def points(analysis: Analysis, select: Select | None = None) -> Iterator[Point]:
-    """The readings of an analysis as points, one by one."""
+    """The readings in all batches of an analysis as points, one by one."""
     for batch in readings(analysis, select):
         yield from batch.points()
 
 
 class _Last(Struct):
-    """The last reading of each counter series, by the number of the series. Each has its call and time, and the counts of answers
-    of its group and of losses."""
+    """The last reading of each counter series before a batch, by the number of the series. Each has its call and time, and the
+    counts of answers of its group and of losses."""
 
     held: Bools
     call: Ints
@@ -398,7 +398,7 @@ class _Pairing:
 
 
 def _between(work: _Work, calls: Ints, interval_ns: Ints, missed: Ints) -> None:
-    """Sets the earlier call of each pair of readings, the time and the answers between them, for types that need two."""
+    """Sets in a batch the earlier call of each pair of readings, the time and the answers between them, for types that need two."""
     batch = work.batch
     pairs = work.paired & work.is_delta & work.live
     batch.previous_call = np.where(pairs, calls, 0)
@@ -424,14 +424,14 @@ def _between(work: _Work, calls: Ints, interval_ns: Ints, missed: Ints) -> None:
 
 
 def _clock_interval(older: Reading, newer: Reading) -> int | None:
-    """Returns the time between two readings by the server's performance clock; None if the clock does not state it."""
+    """Returns the time between two readings of a batch by the server's performance clock; None if the clock does not state it."""
     if older.ticks is None or newer.ticks is None or not newer.freq or newer.freq != older.freq:
         return None
     return (newer.ticks - older.ticks) * 1_000_000_000 // newer.freq
 
 
 def _laid_out(answers: list[Answer]) -> _Work:
-    """The readings of answers as rows; those of one plan are laid out together."""
+    """The readings of answers as rows of a batch; those of one plan are laid out together."""
     sizes = np.array([len(answer.plan) for answer in answers], np.int64)
     starts = np.cumsum(sizes) - sizes
     count = int(sizes.sum())
@@ -523,7 +523,7 @@ def _fill(newer: Readings, plan: ValuePlan, answers: Sequence[Answer], rows: Int
 def _settle(
     newer: Readings, plan: ValuePlan, values: npt.NDArray[np.uint64], rows: Ints, has: npt.NDArray[np.uint16]
 ) -> None:
-    """Removes the companion of a reading if several counters of the answer qualify and their values differ."""
+    """Removes the companion of a reading in a batch if several counters of the answer qualify and their values differ."""
     for name, row, found, same_size in plan.several:
         held = values[:, list(found)]
         unclear = (held != held[:, :1]).any(axis=1) | (not same_size)

@@ -300,7 +300,7 @@ def _set_of(query: QueryView | None, block: int) -> Key:
 
 
 def _end_of_blocks(parts: Iterable[Grid | Singles]) -> int:
-    """Returns the position behind the last block without instances."""
+    """Returns the position behind the last block without instances, for the limit of series."""
     return max((int(part.block[-1]) + 1 for part in parts if not isinstance(part, Grid) and len(part)), default=0)
 
 

@@ -77,7 +77,8 @@ BITS = {"base": BASE, "object_ticks": OBJECT_TICKS, "object_freq": OBJECT_FREQ, 
 
 
 class Instances:
-    """The instances of which an answer has counter values. `groups` are those that it answers, even without instances."""
+    """The instances of which the answers of one layout have counter values. `groups` are those that they answer, even without
+    instances."""
 
     def __init__(self, places: Iterable[SeriesPlace | None], answered: Iterable[Key] = ()) -> None:
         self._places = [place for place in places if place is not None]
@@ -96,7 +97,7 @@ class Instances:
 
 
 class Pool(Struct, frozen=True):
-    """The readings of an answer that make one aggregate: their rows in the plan, and the row of the aggregate."""
+    """The readings of an answer that make one aggregate: their rows in the value plan, and the row of the aggregate."""
 
     key: Key
     row: int
@@ -179,14 +180,14 @@ _COMPANIONS: dict[Why | None, tuple[tuple[str, str], ...]] = {
 
 
 def _covers(held: Identifier, sample: PerflibSample, counter_id: int) -> bool:
-    """Whether an identifier that a query handle holds covers another counter of a sample's instance."""
+    """Whether an identifier that a query handle holds may give a value plan another counter of a sample's instance."""
     if held.counterset != sample.counterset or held.counter_id not in (counter_id, NONE_ID):
         return False
     return not held.names_one_instance or folded(held.instance) == folded(sample.instance)
 
 
 class State(Struct, frozen=True):
-    """A counter series, numbered from 0, and the facts that all its readings share."""
+    """A counter series as value plans refer to it, numbered from 0, and the facts that all its readings share."""
 
     id: int
     series: Series
@@ -196,7 +197,7 @@ class State(Struct, frozen=True):
 
 
 class Registry:
-    """All counter series of a capture in the order of their first readings."""
+    """All counter series that the value plans of a capture refer to, in the order of their first readings."""
 
     def __init__(self, select: Select | None) -> None:
         self._select = select
@@ -393,7 +394,8 @@ def _of_part(chosen: ChosenInstances | None, place: int) -> Bools | None:
 
 
 def _count(item: WinPerfObject, values: int) -> int:
-    """Returns how many of the first `values` counters of a winperf object have a value; counters without a size have none."""
+    """Returns how many of the first `values` counters of an object in a winperf layout have a value; counters without a size have
+    none."""
     return sum(definition.size != 0 for definition in item.definitions[:values])
 
 

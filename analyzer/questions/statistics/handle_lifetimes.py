@@ -266,7 +266,7 @@ def _stated(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
 
 
 class _Evidence:
-    """The gaps of the capture that matter for judging a query handle's lifetime.
+    """What a handle's lifetime is judged by, beside its calls: the gaps of the capture that matter for it.
 
     `unread` is by channel the first and the last unread call, which may be any on any handle; by address of the server, the first
     and the last of which a signature does not fit. `lost_frame` is the last frame of a loss.

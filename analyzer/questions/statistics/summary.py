@@ -69,7 +69,7 @@ def spread_of(values: npt.ArrayLike) -> Spread:
 
 
 def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
-    """Returns the frames of some calls, ascending, and the file of each frame if there are several files."""
+    """Returns, for statistics, the frames of some calls, ascending, and the file of each frame if there are several files."""
     ids = tuple(sorted({frame for number in calls for frame in analysis.calls.frames(number)}))
     return analysis.capture.numbered(ids)
 
@@ -328,9 +328,9 @@ Caller = tuple[str | None, str, str, str | None, str | None]
 
 
 def who_of(call: Call | Context) -> Caller:
-    """Returns the caller of a call: the account if known, and the addresses of client and server. Adds the claimed account if the
-    server granted another, and the account that logged on later if the server may have served the call as that. Every comparison of
-    callers uses it."""
+    """Returns the caller of a call as statistics count callers: the account if known, and the addresses of client and server. Adds
+    the claimed account if the server granted another, and the account that logged on later if the server may have served the call
+    as that. Every comparison of callers uses it."""
     auth = call.auth
     return auth.user, call.client.ip, call.server.ip, auth.claimed_user, auth.later_user
 
@@ -375,7 +375,7 @@ def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[I
 
 
 def is_poll(call: Call) -> bool:
-    """Whether a call is a poll: it was answered with performance data."""
+    """Whether statistics count a call as a poll: it was answered with performance data."""
     if call.outcome != "answered":
         return False
     if call.is_perflib:
@@ -452,7 +452,7 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
 
 
 def _refusals(call: Call) -> Iterator[int]:
-    """The status of each counter that an answer of ValidateCounters refuses."""
+    """The status of each counter that an answer of ValidateCounters refuses, for the statistics of errors."""
     if not call.is_perflib or call.opnum != Opnum.VALIDATE_COUNTERS:
         return
     for identifier in identifiers_of(call.response) or () if call.status == 0 else ():

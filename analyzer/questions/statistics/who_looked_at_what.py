@@ -212,7 +212,7 @@ def findings(analysis: Analysis, damages: Damages | None = None) -> ActivityFind
 
 
 def category_of(name: str | None) -> Category | None:
-    """Returns the category of a counterset or object by its English name, None for no category."""
+    """Returns the category of a counterset or object that somebody looked at, by its English name, None for no category."""
     if name is not None:
         for category, pattern in _CATEGORIES.items():
             if pattern.match(name):
@@ -658,7 +658,7 @@ def _has_bytes(call: Call) -> bool:
 
 
 def _blocks_with_values(layout: PerfDataLayout) -> Iterator[int]:
-    """Yields the blocks in the layout of a data answer that have a value."""
+    """Yields the blocks in the layout of a data answer by which somebody saw a value."""
     for part in layout.parts:
         if not isinstance(part, Grid):
             yield from distinct(part.block[part.data_size >= 0]).tolist()
@@ -667,7 +667,8 @@ def _blocks_with_values(layout: PerfDataLayout) -> Iterator[int]:
 
 
 def _sets_shown(view: QueryView, blocks: Iterable[int]) -> frozenset[str | None]:
-    """Returns the countersets that these blocks of an answer showed; None among them stands for a block that may be of any."""
+    """Returns the countersets that these blocks of an answer showed to who asked; None among them stands for a block that may be of
+    any."""
     return frozenset(counterset_of(view, block) for block in blocks)
 
 
@@ -696,7 +697,7 @@ def _code_words(code: int | None) -> str | None:
 
 
 def _listed(call: Call, guid: str) -> tuple[Mapping[_Seen, None], bool]:
-    """Returns the process instances that an answer of EnumerateCounterSetInstances names, and whether its list is whole."""
+    """Returns the process instances that an answer of EnumerateCounterSetInstances showed, and whether its list is whole."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "instances":
         return {}, False
@@ -779,7 +780,7 @@ def _listed_whole(view: QueryView, blocks: Iterable[int], catalog: Catalog) -> I
 
 
 def _process_ids(guid: str, catalog: Catalog) -> Iterator[int]:
-    """The counters of a counterset that state process ids."""
+    """The counters of a counterset that state the ids of the processes that an answer showed."""
     entry = catalog.countersets.get(guid)
     for number, counter in entry.counters.items() if entry is not None else ():
         if (counter.label or "").casefold() == _PROCESS_ID:
@@ -787,8 +788,8 @@ def _process_ids(guid: str, catalog: Catalog) -> Iterator[int]:
 
 
 def _telling(columns: PerfColumns, process_ids: frozenset[int]) -> npt.NDArray[np.int64]:
-    """Returns the rows that may state a process or its id. These are the first value of each instance in a block, values of
-    counters for process ids, and values whose block does not name their counter. Error values do not count."""
+    """Returns the rows of a data answer that may show a process or its id. These are the first value of each instance in a block,
+    values of counters for process ids, and values whose block does not name their counter. Error values do not count."""
     rows = np.flatnonzero(columns.data_size >= 0)
     counters = columns.counter_id[rows]
     is_telling = (counters < 0) | np.isin(counters, list(process_ids))
@@ -799,7 +800,8 @@ def _telling(columns: PerfColumns, process_ids: frozenset[int]) -> npt.NDArray[n
 
 
 def _english(index: int, table: NameTable) -> str | None:
-    """Returns the English name of a title index: the reported one, else the base system's."""
+    """Returns the English name of an object that somebody looked at, by its title index: the reported one, else the base
+    system's."""
     named: Named = table.named(index)
     return named.english.text if named.english is not None else WELL_KNOWN.get(index)
 
