@@ -62,7 +62,7 @@ class ActorName(StrEnum):
 
 
 class FailOn(StrEnum):
-    """The mildest verdict that fails an audit; each includes those before it."""
+    """The mildest verdict that makes the `audit` command fail; each includes those before it."""
 
     fail = "fail"
     warn = "warn"

@@ -85,7 +85,7 @@ def _view(names: Sequence[str], known: dict[str, Path]) -> View:
 
 
 def _title(path: Path) -> str:
-    """Returns the first heading of a documentation page."""
+    """Returns the first heading of a documentation page, for the list that `docs` prints."""
     with path.open(encoding="utf-8") as file:
         return next((line.lstrip("# ").rstrip() for line in file if line.startswith("# ")), path.stem)
 

@@ -352,7 +352,8 @@ def _bound(frames: int | None, until: TimeBound | None, engine: EngineName) -> R
 
 
 def pseudonyms_of(redact: bool, key: str | None) -> Pseudonyms | None:
-    """Returns the pseudonyms that the options of a command ask for, else None. The environment variable only gives the key."""
+    """Returns the pseudonyms with which a command reads captures, if its options ask for them, else None. The environment variable
+    only gives the key."""
     if key == "":
         raise typer.BadParameter("an empty key is none", param_hint="--redact-key")
     if not redact and key is None:
@@ -388,12 +389,14 @@ def named_files(values: dict[str, Any]) -> list[Path]:
 
 
 def asked_password(user: str | None) -> str:
-    """Asks for a password on the terminal, or reads the next line of standard input if that is no terminal."""
+    """Asks for a password, as for those that captures are read with: on the terminal, or reads the next line of standard input if
+    that is no terminal."""
     return _asked("-", "Password", user)
 
 
 def _asked(word: str, what: str, user: str | None) -> str:
-    """Returns the value of a secret option; for `-` asks on the terminal, else reads the next line of standard input."""
+    """Returns the value of an option with a secret for reading captures; for `-` asks on the terminal, else reads the next line of
+    standard input."""
     if word != "-":
         return word
     if sys.stdin is None:

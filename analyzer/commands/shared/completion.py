@@ -26,7 +26,8 @@ MADE = {MANUAL: "pcq-analyzer(1), for man -l -", LIMITS: "What bounds an analysi
 
 
 def pages() -> dict[str, Path]:
-    """Returns the pages of the documentation by name: those in the installed package, or those of the checkout."""
+    """Returns the pages of the documentation that complete a word, by name: those in the installed package, or those of the
+    checkout."""
     installed = _PACKAGE / "_docs"
     if installed.is_dir():
         found = list(installed.glob("*.md"))
@@ -120,7 +121,7 @@ def _beginning(found: dict[str, str], incomplete: str) -> Iterator[tuple[str, st
 
 
 def _analysis(context: typer.Context) -> Analysis | None:
-    """Reads the captures that stand on the command line, without keys; None if there are none, or they are large."""
+    """Reads for completion the captures that stand on the command line, without keys; None if there are none, or they are large."""
     from analyzer.core.errors import InputError
     from analyzer.pipeline.run import analyze
 

@@ -27,11 +27,12 @@ EXIT_FAILED = 70
 
 
 class ReadingFailedError(Exception):
-    """Says that reading ended early because of its cause. Everything read before was shown."""
+    """Says that reading ended early because of its cause, which decides the exit code. Everything read before was shown."""
 
 
 def say_why(error: InputError) -> None:
-    """Writes the sentence of an error and its hint, which may be a drawing of several lines, to standard error."""
+    """Writes why there is an exit code: the sentence of an error and its hint, which may be a drawing of several lines, to standard
+    error."""
     say(f"pcq-analyzer: {error}", *(f"  {error.hint}".splitlines() if error.hint is not None else ()))
 
 
