@@ -573,7 +573,7 @@ MAX_DETAIL_BYTES_OF_A_LONG_POLL = 2 << 20
 
 
 class LiveVersion(Struct, frozen=True):
-    """The version of the report page of a growing capture, and whether it is the last."""
+    """The version of the report page of a growing capture, as the page states it, and whether it is the last."""
 
     version: int
     ended: bool
@@ -682,7 +682,8 @@ def page_parts(
 
 
 def opening(title: str, policy: str, style: bytes) -> Iterator[bytes]:
-    """Yields the beginning of an HTML page up to its style. `policy` is its Content-Security-Policy; the title is already HTML."""
+    """Yields the beginning of the report page, or of another HTML page, up to its style. `policy` is its Content-Security-Policy;
+    the title is already HTML."""
     yield f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -750,10 +751,10 @@ def _harmless(text: bytes) -> bytes:
 
 
 def hash_of(text: bytes) -> str:
-    """Returns the digest by which a page's Content-Security-Policy allows a script or a style."""
+    """Returns the digest by which the Content-Security-Policy of the report page, or of another, allows a script or a style."""
     return f"sha256-{b64encode(sha256(text).digest()).decode()}"
 
 
 def asset(name: str) -> bytes:
-    """Reads a built file (script, style) of an HTML page."""
+    """Reads a built file (script, style) of the report page or of another HTML page."""
     return (Path(__file__).with_name("page_assets") / name).read_bytes()

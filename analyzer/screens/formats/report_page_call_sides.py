@@ -237,7 +237,7 @@ def _taken_apart(view: SideView) -> tuple[LaidSide, list[int]]:
 
 
 def _is_in(layer: LayerBytes, frames: Mapping[int, bytes]) -> bool:
-    """Tells whether the bytes of a call's layer are in frames that the report page holds."""
+    """Tells whether the bytes of a layer that is laid out are in frames that the report page holds."""
     return layer.kind == "frame" or (
         not layer.steps and all(_id_of(run) in frames and run.stop - run.at == run.length for run in layer.runs)
     )

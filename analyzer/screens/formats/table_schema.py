@@ -278,7 +278,7 @@ def _plain(kind: inspect.Type) -> tuple[inspect.Type, str | None]:
 
 
 def choices_of(kind: inspect.Type) -> list[inspect.Type]:
-    """Returns the types that a record's value may have, without None."""
+    """Returns the types that a value in a table column's record may have, without None."""
     kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
     return [plain for each in kinds if not isinstance(plain := _plain(each)[0], inspect.NoneType)]
 

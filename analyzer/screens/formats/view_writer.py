@@ -143,7 +143,7 @@ def _with_evidence(lines: Iterable[str], evidence: Callable[[], EvidenceRecord |
 
 
 def json_lines(view: View) -> Iterator[bytes]:
-    """Yields the records of a view as JSON Lines, several lines at a time, or a long line in pieces."""
+    """Writes the records of a view as JSON Lines: yields several lines at a time, or a long line in pieces."""
     if isinstance(view, OfCalls):
         from analyzer.screens.formats.call_json_lines import call_lines
 

@@ -502,7 +502,7 @@ def analyze(
     progress: bool | Callable[[int, int], None] = False,
     redact: bool | str = False,
 ) -> Capture:
-    """Reads a capture (or several as one, in time order), or a case.
+    """Reads a capture (or several as one, in time order), or a case, as a `Capture`.
 
     `secrets` is a file as for `--secrets`, what such a file holds as a dictionary, or a `Keyring`; without it, the file that
     `PCQ_SECRETS` names in the environment, if it does. `metadata` and `metadata_from` are as for the options of that name.

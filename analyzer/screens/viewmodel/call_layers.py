@@ -48,7 +48,7 @@ NOT_READ = "the captured packets were not read for it"
 
 
 def the_call(analysis: Analysis, number: int) -> Call:
-    """Returns call `number` of the timeline; raises `InputError` if there is none."""
+    """Returns call `number` of the timeline, to be taken apart into layers; raises `InputError` if there is none."""
     if not 1 <= number <= len(analysis.calls):
         raise InputError(
             f"there is no call {number}: the capture has {len(analysis.calls)} calls",
@@ -73,7 +73,7 @@ def side_views(call: Call, packets: Packets | None = None) -> Iterator[SideView]
 
 
 def sides_of(call: Call) -> Iterator[tuple[SideName, Side]]:
-    """Yields the captured request and response of a call, with their names."""
+    """Yields the captured request and response of a call that is taken apart into layers, with their names."""
     if call.request is not None:
         yield "request", call.request
     if call.response is not None:

@@ -55,7 +55,7 @@ REDACTED = "redacted: names and addresses are pseudonyms"
 
 
 def status_words(call: Call) -> str:
-    """Describes the outcome of a call: `ERROR_SUCCESS`, `fault nca_s_op_rng_error`, `no answer`, `sealed`."""
+    """Says in words how a call ended: `ERROR_SUCCESS`, `fault nca_s_op_rng_error`, `no answer`, `sealed`."""
     if call.fault is not None:
         return f"fault {fault_name(call.fault) or hex(call.fault)}"
     if call.status is not None:
@@ -68,7 +68,8 @@ def status_words(call: Call) -> str:
 
 
 def handle_words(call: Call) -> str:
-    """Returns the handle that a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
+    """Names for people the handle that a call works on: `q2` for the second query handle of the capture, `k1` for the first
+    registry key."""
     label = call.handle
     return f"{label} " if label is not None else ""
 
@@ -477,7 +478,7 @@ def fault_words(fault: int) -> str:
 
 
 def section_words(requirement: Requirement) -> str:
-    """Names the document and section of a requirement: `MS-PCQ 2.2.4.1`, `winperf.h PERF_DATA_BLOCK`."""
+    """Names in words the document and section of a requirement: `MS-PCQ 2.2.4.1`, `winperf.h PERF_DATA_BLOCK`."""
     prefix, section = requirement.id.partition("-")[0], requirement.section
     if prefix == "PCQ":
         return f"MS-PCQ {section}"
@@ -495,7 +496,7 @@ _STRUCTURES = {
 
 
 def parent_words(pid: int | None, name: str | None) -> str:
-    """Describes the id and name of a process's parent, as far as they are known."""
+    """Describes in words the id and name of a process's parent, as far as they are known."""
     words = "" if pid is None else str(pid)
     return words if name is None else f"{words} {shortened(name, _MOST_PARENT)}"
 
@@ -532,7 +533,7 @@ def service_answer_words(call: Call) -> str:
 
 
 def _settings(params: dict[str, Any]) -> list[str]:
-    """Describes a service's configuration: what it runs, as whom and when, as far as it is stated."""
+    """Describes in words a service's configuration: what it runs, as whom and when, as far as it is stated."""
     found = []
     if display := params.get("lpDisplayName"):
         found.append(f'shown as "{_text(display)}"')

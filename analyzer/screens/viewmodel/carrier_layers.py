@@ -306,7 +306,7 @@ def carrier_layers(
 
 
 def _extents_of(pdus: Fragments) -> Iterator[FrameExtent]:
-    """Yields the frame extents that carried these PDUs."""
+    """Yields the frame extents that carried these PDUs, to find their layers."""
     for one in (pdus.whole,) if isinstance(pdus, Pdus) else [each.pdu for each in pdus]:
         yield from one.extents()
 
@@ -502,8 +502,8 @@ def _link(data: bytes, link_type: int, stop: int) -> Iterator[Node]:
 
 
 def _ipv4(data: bytes, at: int) -> tuple[Node, bool, int]:
-    """Returns the fields of an IPv4 header, whether a TCP header follows, and the total length that it states; 0 if it states
-    none."""
+    """Returns the fields of an IPv4 header in a frame's layer, whether a TCP header follows, and the total length that it states; 0
+    if it states none."""
     stop = min(at + max((data[at] & 15) * 4, IPV4_LEN), len(data))
     addresses = _addresses(data, at + 12, 4)
     children = (*numbers(data, at, _IPV4, "big", _DECIDING), *addresses, *raw(data, "options", at + IPV4_LEN, stop))
@@ -526,7 +526,7 @@ def _addresses(data: bytes, at: int, size: int) -> Iterator[Node]:
 
 
 def _address(data: bytes, name: str, at: int, size: int) -> Iterator[Node]:
-    """Yields an address in a frame as a field: 6 bytes are a network card's, others a host's."""
+    """Yields an address in a frame's layer as a field: 6 bytes are a network card's, others a host's."""
     for node in raw(data, name, at, at + size, _card if size == 6 else _host):
         yield replace(node, spelling=name.replace("_", " ").title())
 

@@ -152,14 +152,14 @@ def _line(machine: str, found: Sequence[Observation], *, has_files: bool) -> Acc
 
 
 def _files(found: Sequence[Observation]) -> str:
-    """Lists the files of observations: `a.pcap`, `12 files, the first a.pcap`."""
+    """Lists the files of an account line's observations: `a.pcap`, `12 files, the first a.pcap`."""
     names = list(dict.fromkeys(one.file for one in found))
     return names[0] if len(names) == 1 else f"{len(names):,} files, the first {names[0]}"
 
 
 def _words(found: Sequence[Observation]) -> str:
-    """Describes observations of a kind: `service created: PSEXESVC which runs "x.exe"; by LAB\\admin from 10.0.0.2; 2 calls, 1
-    refused`."""
+    """Describes in an account line the observations of a kind: `service created: PSEXESVC which runs "x.exe"; by LAB\\admin from
+    10.0.0.2; 2 calls, 1 refused`."""
     title, tried, noun = _WORDS[found[0].kind]
     if tried and not any(one.outcome == "answered" and one.reason is None for one in found):
         # Without a captured answer, it may have been done.

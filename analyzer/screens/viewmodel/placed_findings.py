@@ -51,7 +51,7 @@ def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:
 
 
 def nothing_found(verdicts: Mapping[str, int]) -> str:
-    """Says for an audit without a finding how many requirements could be judged. `verdicts` are their counts."""
+    """Says in place of findings, for an audit without one, how many requirements could be judged. `verdicts` are their counts."""
     judged = sum(verdicts.get(verdict, 0) for verdict in JUDGED)
     unjudged = verdicts.get("inconclusive", 0)
     if not judged:

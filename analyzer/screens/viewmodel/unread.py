@@ -144,7 +144,7 @@ def nothing_decrypted(analysis: Analysis) -> str | None:
 
 
 def _has_content(side: Side | None) -> bool:
-    """Tells whether one side of a call has a stub to read. A fault carries none."""
+    """Tells whether there was anything to read on one side of a call: a stub. A fault carries none."""
     return side is not None and not isinstance(stub := side.stub, Missing) and len(stub) > 0
 
 
@@ -243,7 +243,7 @@ def incomplete(analysis: Analysis) -> tuple[IncompleteView, ...]:
 
 
 def alike(problems: Iterable[Problem]) -> list[list[Problem]]:
-    """Groups the problems of a capture whose sentences differ only in numbers."""
+    """Groups, for the summary of what was not read, the problems of a capture whose sentences differ only in numbers."""
     groups: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in problems:
         groups.setdefault((problem.kind, problem.layer, re.sub(_NUMBERS, "0", problem.text)), []).append(problem)

@@ -112,7 +112,8 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
 
 
 class Spark:
-    """Draws the course of a counter in few characters. Each cell is the mean of as many neighbouring values as needed."""
+    """Draws the course of a series in `counters` in few characters. Each cell is the mean of as many neighbouring values as
+    needed."""
 
     def __init__(self, cells: int = SPARK_CELLS) -> None:
         self._most = cells

@@ -29,7 +29,7 @@ TITLES = {
 
 
 class RuleList(Struct, frozen=True):
-    """The view of audit rules: one a line, or with `whole` their pages."""
+    """The view of audit rules in `docs` and `audit --list`: one a line, or with `whole` their pages."""
 
     rules: Sequence[Rule]
     whole: bool = False
@@ -84,7 +84,7 @@ def _page_lines(rule: Rule, width: int | None) -> Iterator[str]:
 
 
 class AttackList(Struct, frozen=True):
-    """The view of known attacks with their pages."""
+    """The view of known attacks in `docs`, with their pages."""
 
     attacks: Sequence[Attack]
 
@@ -115,7 +115,7 @@ class AttackList(Struct, frozen=True):
 
 
 def attacks_named(words: Sequence[str]) -> list[Attack]:
-    """Returns the attacks with these codes or names; an empty list if a word names no attack."""
+    """Returns the attacks with these codes or names, for `docs`; an empty list if a word names no attack."""
     known = {word: one for one in every_attack() for word in (one.code, one.name)}
     return [known[word] for word in words] if all(word in known for word in words) else []
 
@@ -124,7 +124,7 @@ def attacks_named(words: Sequence[str]) -> list[Attack]:
 
 
 class LimitList(Struct, frozen=True):
-    """The view of the limits."""
+    """The view of the limits in `docs`."""
 
     def inputs(self) -> tuple[str, ...]:
         return ()
@@ -155,5 +155,5 @@ class LimitList(Struct, frozen=True):
 
 
 def amount(number: int, unit: str | None) -> str:
-    """Writes the amount of a limit with its unit."""
+    """Writes for `docs` the amount of a limit with its unit."""
     return f"{number >> 20} MiB" if unit == "bytes" and number >= 1 << 20 else f"{number:,}"

@@ -60,7 +60,7 @@ class Samples(Struct, OfSamples, frozen=True):
 
 
 def value_words(record: SampleRecord) -> str:
-    """Describes a sample's raw value: a number, a quoted text, or why there is none."""
+    """Describes a raw value as `samples` prints it: a number, a quoted text, or why there is none."""
     raw = record.raw
     if raw is None:
         status = record.block_status
@@ -69,7 +69,8 @@ def value_words(record: SampleRecord) -> str:
 
 
 def counter_path(record: SampleRecord) -> str:
-    """Returns the counter path of a sample: `Processor(_Total)\\% Processor Time`, with numbers for names that are unknown."""
+    """Returns the counter path that `samples` prints: `Processor(_Total)\\% Processor Time`, with numbers for names that are
+    unknown."""
     instance = record.instance
     if record.source == "winperf":
         group = record.object_name or f"object {record.object_index}"

@@ -180,7 +180,7 @@ _CLAIMS = {
 
 
 def _machine_lines(host: HostRecord, split: Container[str]) -> Iterator[str]:
-    """Yields what identifies the machine of a host, if several machines share the address or one machine has several."""
+    """Yields the lines of `hosts` that identify a machine, if several machines share the address or one machine has several."""
     if host.ip in split and host.first_time_ns is not None and host.last_time_ns is not None:
         span = f"{shown_time(host.first_time_ns)} to {shown_time(host.last_time_ns)}"
         yield f"machine {host.machine}, seen from {span}" + (f": {host.apart}" if host.apart else "")

@@ -30,7 +30,8 @@ _TEXT_SHOWN = 200
 
 
 def tree_lines(layer: LayerBytes, facts: CaptureFacts | None, width: int | None, *, indent: int = 2) -> Iterator[str]:
-    """Yields one line for each field of a layer beside its bytes, then the readings that were chosen, then the damage, if any."""
+    """Yields the lines of `show` for a layer: one for each field beside its bytes, then the readings that were chosen, then the
+    damage, if any."""
     assert layer.tree is not None
     frames = layer.frames
     raw_shown = _RAW_SHOWN if width is None or width >= _WIDE else _RAW_SHOWN_NARROW
@@ -49,12 +50,13 @@ def tree_lines(layer: LayerBytes, facts: CaptureFacts | None, width: int | None,
 
 
 def placed_words(frames: tuple[tuple[int, int], ...], facts: CaptureFacts) -> str:
-    """Lists the frames of a field, given by file and number: `frame 12`."""
+    """Lists the frames of a field in a line of `show`, given by file and number: `frame 12`."""
     return frames_words(tuple(frame_id(file, number) for file, number in frames), facts)
 
 
 class _Page(Struct, frozen=True):
-    """The layout of a layer's field lines. Frames stand beside each field if there are `facts` of their files."""
+    """The layout of the lines that `show` prints of a layer's fields. Frames stand beside each field if there are `facts` of their
+    files."""
 
     layer: LayerBytes
     facts: CaptureFacts | None
@@ -63,7 +65,7 @@ class _Page(Struct, frozen=True):
     raw_shown: int
 
     def lines(self, node: Node, depth: int) -> Iterator[str]:
-        """Yields the line of a layer's field, folded if it is long."""
+        """Yields the line of `show` for a layer's field, folded if it is long."""
         raw = "" if node.children else _hex(self.layer.data[node.start : node.stop], self.raw_shown)
         place = f"{' ' * self.indent}{node.start:8} {node.length:7}  {raw:<{3 * self.raw_shown}} "
         line = f"{place}{'  ' * depth}{node_words(node)}"
@@ -76,7 +78,8 @@ class _Page(Struct, frozen=True):
 
 
 def node_words(node: Node) -> str:
-    """Describes a field: `dwStatus = 4201 (ERROR_WMI_INSTANCE_NOT_FOUND)`. For a structure it is name and reference."""
+    """Describes a field in a line of `show`: `dwStatus = 4201 (ERROR_WMI_INSTANCE_NOT_FOUND)`. For a structure it is name and
+    reference."""
     name = node.spelling or node.name
     if node.children:
         return f"{name}: {node.reference}" if node.reference else f"{name}:"
@@ -95,7 +98,7 @@ def _hex(raw: bytes, most: int) -> str:
 
 
 def field_record(node: Node, layer: LayerBytes, facts: CaptureFacts) -> FieldNode:
-    """Makes nested records of a layer's field and the fields in it; `raw` is hexadecimal."""
+    """Makes nested records of a layer's field and the fields in it, for `show`; `raw` is hexadecimal."""
     frames = layer.frames_at(node.start, node.stop)
     return FieldNode(
         name=node.name,

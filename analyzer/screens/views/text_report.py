@@ -52,7 +52,7 @@ _FEWEST = 3
 
 
 class CallRun(Struct):
-    """A run of calls that say the same: their numbers and times."""
+    """A run of calls that say the same, which is one line of a text report: their numbers and times."""
 
     numbers: MutableSequence[int]
     times: MutableSequence[int]
@@ -64,7 +64,7 @@ _Place = tuple[int, int, int]
 
 
 def find_runs(analysis: Analysis, numbers: Sequence[int]) -> dict[int, CallRun]:
-    """Finds the runs among the calls with these numbers; returns them by the number of their first call."""
+    """Finds the runs for a text report among the calls with these numbers; returns them by the number of their first call."""
     found: dict[int, CallRun] = {}
     current: dict[_Place, tuple[tuple[object, ...], CallRun]] = {}
 
@@ -89,8 +89,8 @@ def find_runs(analysis: Analysis, numbers: Sequence[int]) -> dict[int, CallRun]:
 
 
 def _rows(calls: ShownCalls, analysis: Analysis) -> Iterator[tuple[int, int, _Place, tuple[object, ...] | None, bool]]:
-    """Yields number, time and place of each call that may be in a run or end one, what it says (None: it is in no run), and whether
-    it is a poll."""
+    """Yields, to find the runs for a text report, number, time and place of each call that may be in a run or end one, what it says
+    (None: it is in no run), and whether it is a poll."""
     contexts, of_queries = analysis.calls.table.contexts, np.array([*(one.number for one in analysis.calls.states), -1])
     views = calls.views
     handles = np.where(views >= 0, of_queries[views], calls.column("key_number"))
@@ -130,7 +130,7 @@ _UNBROKEN = "\u00a0"  # keeps a number and its unit on one line
 
 
 def safe(text: str) -> str:
-    """Escapes text from the wire for markup and terminals: control characters become visible.
+    """Escapes text from the wire in a line of a text report, for markup and terminals: control characters become visible.
 
     Do not put markup right behind it; use `styled`.
     """
@@ -139,13 +139,14 @@ def safe(text: str) -> str:
 
 
 def styled(style: str, text: str) -> str:
-    """Escapes text from the wire and puts it in a style. A backslash before markup would escape it, so it is doubled."""
+    """Escapes text from the wire and puts it in a style in a line of a text report. A backslash before markup would escape it, so
+    it is doubled."""
     body, slashes = _escaped(text)
     return f"[{style}]{body}{2 * slashes}[/]"
 
 
 def _escaped(text: str) -> tuple[str, str]:
-    """Returns text from the wire escaped as markup, and apart from it the backslashes at its end."""
+    """Returns text from the wire escaped as the markup of a text report, and apart from it the backslashes at its end."""
     shown = text if text.isprintable() else "".join(c if c.isprintable() else _shown(c) for c in text)
     body = shown.rstrip("\\")
     from rich.markup import escape as escape_markup  # records in JSON need no text
@@ -161,12 +162,12 @@ ITEM = "- "
 
 
 def parts_of(block: str) -> list[str]:
-    """Splits a block of a documentation page: a paragraph, or the items of a list, each on one line."""
+    """Splits a block of a documentation page for lines of text: a paragraph, or the items of a list, each on one line."""
     return [" ".join(part.split()) for part in re.split(rf"\n(?={ITEM})", block)]
 
 
 def page_lines(page: str, width: int | None) -> Iterator[str]:
-    """Yields the lines of a documentation page's paragraphs and lists, folded, with an empty line after each block."""
+    """Yields a documentation page as lines of text: its paragraphs and lists, folded, with an empty line after each block."""
     for block in page.split("\n\n"):
         for part in parts_of(block):
             yield from folded(part, len(ITEM) if part.startswith(ITEM) else 0, width)
@@ -213,14 +214,16 @@ def part_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
 
 
 def nothing_passes(analysis: Analysis) -> tuple[str, ...]:
-    """Returns the sentence that no call passes the selection; an empty tuple if one passes, or the capture has no calls."""
+    """Returns the sentence of a text report that no call passes the selection; an empty tuple if one passes, or the capture has no
+    calls."""
     if analysis.part is None or analysis.shown or not analysis.calls:
         return ()
     return tuple(nothing_passes_words(analysis, analysis.part.words))
 
 
 def nothing_passes_words(analysis: Analysis, words: str) -> Iterator[str]:
-    """Yields the sentence that no call passes this selection. If it asks for a user, it yields the accounts that there are."""
+    """Yields the sentence of a text report that no call passes this selection. If it asks for a user, it yields the accounts that
+    there are."""
     yield safe(f"no call passes: {words}; without that all calls are shown")
     if re.search(r"\b(user|auth\.user)\b", words):
         users = {one.auth.user for one in analysis.calls.contexts_by_last_call() if one.auth.user is not None}
@@ -270,7 +273,8 @@ def _rpc_words(analysis: Analysis) -> Counter[str]:
 
 
 def time_words(time_ns: int, facts: CaptureFacts, clock: Clock, before_ns: int | None) -> str:
-    """Writes the time of a call: the date and time, or seconds since the capture's first frame or the call shown before."""
+    """Writes the time of a call in a text report: the date and time, or seconds since the capture's first frame or the call shown
+    before."""
     if clock == "absolute":
         return shown_time(time_ns // NS_PER_US * NS_PER_US)
     if clock == "delta":
@@ -291,7 +295,8 @@ def call_lines(
     damages: Damages | None = None,
     ends: str | None = None,
 ) -> Iterator[str]:
-    """Yields the lines of one call: time, number, who, handle, method, what was asked, what came back, how long it took.
+    """Yields the lines of a text report for one call: time, number, who, handle, method, what was asked, what came back, how long
+    it took.
 
     Notes damage of the answer's buffer in `damages`. `ends` replaces the addresses of client and server; if it is empty, they are
     left out.
@@ -334,7 +339,7 @@ def _style(call: Call) -> str:
 def call_run_lines(
     run: CallRun, call: Call, analysis: Analysis, width: int | None, *, time: str, ends: str, damages: Damages
 ) -> Iterator[str]:
-    """Yields a run of calls as one line: how many, how often, the first answer, and the last if it differs."""
+    """Yields a run of calls as one line of a text report: how many, how often, the first answer, and the last if it differs."""
     gaps = sorted(later - earlier for earlier, later in pairwise(run.times))
     spread = f"every {_seconds(gaps[len(gaps) // 2])}"
     if gaps[-1] - gaps[0] > gaps[len(gaps) // 2] // 10:
@@ -359,7 +364,7 @@ def _seconds(time_ns: int) -> str:
 
 
 def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
-    """Puts the lines of a call in a style, from its outcome on."""
+    """Puts the lines of a call in a text report in a style, from its outcome on."""
     is_outcome = False
     for line in lines:
         if line.endswith(f"{_UNBROKEN}ms"):
@@ -419,8 +424,8 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
 
 
 def doubt_lines(analysis: Analysis, width: int | None, *, of_values: bool = True) -> Iterator[str]:
-    """Yields the lines that say which shown calls others may have changed, as a signature does not fit: answers with values, or
-    all."""
+    """Yields the lines of a text report that say which shown calls others may have changed, as a signature does not fit: answers
+    with values, or all."""
     shown = ShownCalls(analysis)
     numbers = shown.numbers[shown.polls & shown.altered if of_values else shown.altered].tolist()
     if not numbers:
@@ -433,7 +438,7 @@ def doubt_lines(analysis: Analysis, width: int | None, *, of_values: bool = True
 
 
 def total_words(states: Counter[str], count: int) -> str:
-    """Says how many calls ended in which state, out of `count` calls."""
+    """Says in a text report how many calls ended in which state, out of `count` calls."""
     detail = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     shown = states.total()
     total = (f"{shown:,} of " if shown != count else "") + counted(count, "call")
