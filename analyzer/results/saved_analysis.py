@@ -19,7 +19,6 @@ from analyzer.core.byte_log import Readable, ReadLog
 from analyzer.core.caches import cached_property
 from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
-from analyzer.core.server_names import Name, Texts
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import SmbFacts
 from analyzer.results.calls.call_row_columns import FORMATS, STORED, Context, SharedValues, StoredColumn
@@ -39,6 +38,7 @@ from analyzer.results.reported_names.counterset_catalog import (
     CountersetEntry,
     Described,
 )
+from analyzer.results.reported_names.server_names import Name, Texts
 
 if TYPE_CHECKING:
     import numpy.typing as npt

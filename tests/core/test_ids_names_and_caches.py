@@ -17,8 +17,8 @@ from analyzer.core.error_code_names import (
 )
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.limits import MemoryBudget
-from analyzer.core.server_names import Name, Named, SampleNames, Texts
 from analyzer.core.wire_numbers import WireNumbers
+from analyzer.results.reported_names.server_names import Name, Named, SampleNames, Texts
 
 
 class Colour(metaclass=WireNumbers):

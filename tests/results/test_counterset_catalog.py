@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.core.output.standard_json import document
-from analyzer.core.server_names import Name, Named, SampleNames
 from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.results.calls.call import Call
 from analyzer.results.methods.scmr import INTERFACE as SVCCTL
@@ -28,6 +27,7 @@ from analyzer.results.reported_names.saved_metadata import (
     metadata_from_json,
     metadata_record,
 )
+from analyzer.results.reported_names.server_names import Name, Named, SampleNames
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls
 from tests.build.rpc import WINREG
 

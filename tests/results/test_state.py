@@ -15,7 +15,6 @@ from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
-from analyzer.core.server_names import Name
 from analyzer.core.traced_bytes import TracedBytes, untraced
 from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.pcq.perflib_layer import perflib_call
@@ -28,6 +27,7 @@ from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryV
 from analyzer.results.captured_packets import CapturedFrame, Packets
 from analyzer.results.methods import scmr
 from analyzer.results.records.display_records import LayerBytes, Node, Run, SideView
+from analyzer.results.reported_names.server_names import Name
 from analyzer.results.saved_analysis import LOG, RECORDS, dump, load
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import Kept, kept, rows_of, with_columns, with_tables

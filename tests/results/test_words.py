@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from analyzer.core.server_names import MAX_REMEMBERED, Name, Named, SampleNames
 from analyzer.core.traced_bytes import TracedBytes, untraced
 from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.results.call_facts import RegistryValue, service_facts
@@ -25,6 +24,7 @@ from analyzer.results.reported_names.counter_name_tables import (
     table_language,
     value_in_words,
 )
+from analyzer.results.reported_names.server_names import MAX_REMEMBERED, Name, Named, SampleNames
 from analyzer.results.security import Identity
 from analyzer.screens.viewmodel.call_summary_words import service_answer_words, service_request_words
 from tests.build.calls import Calls

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.core.server_names import SampleNames
 from analyzer.interfaces.buffers.value_rows import PerfData, PerfRow, perf_data_rows
 from analyzer.interfaces.buffers.windows_text import utf16_text
 from analyzer.results.calls.call import Call
@@ -14,6 +13,7 @@ from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.methods.perflib import NONE_ID
 from analyzer.results.records.sample import IdSource
 from analyzer.results.reported_names.counterset_catalog import Catalog
+from analyzer.results.reported_names.server_names import SampleNames
 
 # Counterset, counter, instance by name and number.
 Shown = tuple[str, int, str, int | None]

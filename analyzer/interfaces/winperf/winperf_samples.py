@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from analyzer.core.server_names import NameSource, SampleNames
 from analyzer.interfaces.buffers.value_rows import WinPerf, winperf_rows
 from analyzer.interfaces.buffers.winperf_layout import CounterDefinition, WinPerfInstance, WinPerfObject
 from analyzer.results.calls.call import Call
 from analyzer.results.reported_names.counter_name_tables import NameTable
+from analyzer.results.reported_names.server_names import NameSource, SampleNames
 
 _CLASS_MASK, _CLASS_COUNTER = 0x00000C00, 0x00000400
 _SUBTYPE_MASK, _SUBTYPE_BASE = 0x00070000, 0x00030000

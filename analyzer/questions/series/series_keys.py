@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.core.server_names import NameSource
 from analyzer.interfaces.buffers.winperf_layout import WinPerfObject
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample
@@ -18,6 +17,7 @@ from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import Identifier
 from analyzer.results.reported_names.counter_name_tables import NameTable
 from analyzer.results.reported_names.counterset_catalog import Catalog, Described
+from analyzer.results.reported_names.server_names import NameSource
 
 # What distinguishes instances of one name: the kind of proof, and the proof.
 Identity = tuple[Any, ...]

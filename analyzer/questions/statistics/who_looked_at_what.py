@@ -25,7 +25,6 @@ from msgspec import UNSET, Struct, field
 from analyzer.core.array_functions import distinct
 from analyzer.core.caches import Kept
 from analyzer.core.error_code_names import win32_name
-from analyzer.core.server_names import Named
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
 from analyzer.interfaces.buffers.perf_data_trees_and_rows import PerfColumns
@@ -52,6 +51,7 @@ from analyzer.results.reported_names.counter_name_tables import (
     value_in_words,
 )
 from analyzer.results.reported_names.counterset_catalog import Catalog
+from analyzer.results.reported_names.server_names import Named
 from analyzer.transport.rpc.rpc_names import fault_name
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
 
-from analyzer.core.server_names import Name, NameSource, SampleNames
 from analyzer.results.records.record_types import Endpoint, IsAltered, Kind, Record, Unsigned, Value, doc
+from analyzer.results.reported_names.server_names import Name, NameSource, SampleNames
 
 Source = Literal["perflib-v2", "winperf"]
 IdSource = Literal["index", "replay"]

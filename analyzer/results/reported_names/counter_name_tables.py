@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzer.core.server_names import MAX_REMEMBERED, Name, Named, SampleNames
 from analyzer.results.records.record_types import Endpoint
+from analyzer.results.reported_names.server_names import MAX_REMEMBERED, Name, Named, SampleNames
 
 ENGLISH = "009"
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from analyzer.core.server_names import MAX_REMEMBERED, Name, Named, NameSource, SampleNames, Texts
 from analyzer.results.methods.perflib import RequestCode
 from analyzer.results.records.record_types import Endpoint
+from analyzer.results.reported_names.server_names import MAX_REMEMBERED, Name, Named, NameSource, SampleNames, Texts
 
 # The lower ten bits of an LCID are its primary language, 9 is English ([MS-LCID] section 2.1).
 _PRIMARY_LANGUAGE, _ENGLISH = 0x3FF, 0x09

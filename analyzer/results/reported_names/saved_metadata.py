@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.output.json import dumps
-from analyzer.core.server_names import Name
 from analyzer.results.analysis import Analysis
 from analyzer.results.methods import perflib, winreg
 from analyzer.results.records.record_types import Record, Value, doc
@@ -29,6 +28,7 @@ from analyzer.results.reported_names.counterset_catalog import (
     CountersetEntry,
     Described,
 )
+from analyzer.results.reported_names.server_names import Name
 
 Json = dict[str, Any]
 VERSION = 1
