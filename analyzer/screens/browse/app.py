@@ -32,6 +32,7 @@ from analyzer.questions.films.film_maker import FilmMaker
 from analyzer.questions.filters.field_values import CallColumns
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.filterable_fields import call_fields
+from analyzer.questions.series.series_limit import SeriesLimit
 from analyzer.results.analysis import Analysis
 from analyzer.results.captured_packets import Packets
 from analyzer.results.records.display_records import CallView, LayerBytes, Row
@@ -40,7 +41,7 @@ from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTab
 from analyzer.screens.viewmodel.call_layers import call_view
 from analyzer.screens.viewmodel.call_list import row_of
 from analyzer.screens.viewmodel.placed_findings import finding_views
-from analyzer.screens.viewmodel.plotted_series import series_views
+from analyzer.screens.viewmodel.plotted_series import left_out_words, series_views
 
 # Called now and then with frames and bytes read.
 Progress = Callable[[int, int], None]
@@ -247,9 +248,10 @@ class Browser(App[None]):
                 found = replace(analysis, packets=Packets(str(error)))
             self.call_from_thread(self._show_packets, found)
         self.call_from_thread(self._show_findings, tuple(finding_views(analysis, Audit(analysis))))
-        maker = FilmMaker()
-        series, _ = series_views(analysis, MAX_READINGS, maker.take_readings)
-        self.call_from_thread(self._show_series, tuple(one for one in series if not one.hidden))
+        maker, limit = FilmMaker(), SeriesLimit()
+        series, readings = series_views(analysis, MAX_READINGS, maker.take_readings, limit=limit)
+        shown, left_out = tuple(one for one in series if not one.hidden), left_out_words(limit.left_out(), readings)
+        self.call_from_thread(self.query_one(SeriesList).look_at, shown, left_out)
         names = {ip: peer.words for ip, peer in peers_of(analysis).items()}
         base = analysis.capture.first_time_ns or 0
         self.call_from_thread(self.query_one(HostPane).watch_films, maker.films(), names, base)
@@ -264,11 +266,6 @@ class Browser(App[None]):
         pane = self.query_one(FindingList)
         pane.findings = findings  # type: ignore[assignment]
         pane.show(len(findings))
-
-    def _show_series(self, series: Sequence[object]) -> None:
-        pane = self.query_one(SeriesList)
-        pane.look_at(series)  # type: ignore[arg-type]
-        pane.show(len(series))
 
     # ------------------------------------------------------------------------------------------------ what is chosen
 

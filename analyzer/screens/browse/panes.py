@@ -435,15 +435,20 @@ class SeriesList(Lines):
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.series: Sequence[SeriesView] = ()
+        self._left_out: Sequence[str] = ()
         self._is_of_one = False
 
-    def look_at(self, series: Sequence[SeriesView]) -> None:
-        """Puts these series of counters in the browser's list; it names the machine only if there are several."""
-        self.series = series
+    def look_at(self, series: Sequence[SeriesView], left_out: Sequence[str]) -> None:
+        """Puts these series of counters in the browser's list, and sentences about those `left_out` before them. The list names the
+        machine only if there are several."""
+        self.series, self._left_out = series, left_out
         self._is_of_one = len({one.server for one in series}) == 1
+        self.show(len(left_out) + len(series))
 
     def line(self, at: int) -> Text:
-        one = self.series[at]
+        if at < len(self._left_out):
+            return Text(printable(self._left_out[at]), "yellow")
+        one = self.series[at - len(self._left_out)]
         spark = Spark(_SPARK_CELLS)
         for value in one.values:
             spark.add_value(value)

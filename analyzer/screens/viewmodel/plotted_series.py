@@ -9,12 +9,13 @@ import numpy as np
 from msgspec import Struct, field
 
 from analyzer.core.array_functions import distinct, first_places
+from analyzer.core.printable_text import counted, plural
 from analyzer.questions.films.film_maker import said_of_reading
 from analyzer.questions.series.columns_of_readings import FLAGS, WHYS
 from analyzer.questions.series.displayed_points import Series
 from analyzer.questions.series.formulas import type_name
 from analyzer.questions.series.reading_batches import Batch, readings
-from analyzer.questions.series.series_limit import SeriesLimit
+from analyzer.questions.series.series_limit import SeriesLeftOut, SeriesLimit
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.display_records import SeriesView
 
@@ -114,6 +115,20 @@ def series_views(
         taken += count
         left_out += len(batch) - count
     return columns.views(), left_out
+
+
+def left_out_words(sets: Sequence[SeriesLeftOut], readings: int) -> list[str]:
+    """Returns sentences about plotted series that a limit left out, and about readings beyond the most that are plotted."""
+    found = []
+    for one in sets:
+        what = "blocks without instances" if one.group is None else f"instances of {one.group}"
+        here = f"{one.kept:,} of up to {one.instances:,} {what} are here, those that were read first"
+        found.append(
+            f"\\\\{one.server}: {here}; {counted(one.readings, 'reading')} of others {plural(one.readings, 'is', 'are')} not"
+        )
+    if readings:
+        found.append(f"{counted(readings, 'reading')} at the end {plural(readings, 'is', 'are')} not here")
+    return [f"{sentence}: counters prints all" for sentence in found]
 
 
 def _view(

@@ -255,19 +255,18 @@ def test_findings_series_and_packets_are_shown_when_they_are_there(monkeypatch: 
     stubs = Stubs()
     app = stubs.app
     many = [series((1.0,)), replace(series((2.0,)), hidden=True)]
-    monkeypatch.setattr(module, "series_views", lambda analysis, most, take: (many, 0))
+    monkeypatch.setattr(module, "series_views", lambda analysis, most, take, limit: (many, 0))
     monkeypatch.setattr(module, "finding_views", lambda analysis, audit: ["finding"])
     made: list[Any] = []
     app.call_from_thread = lambda function, *given: made.append((function, *given))
-    app.query_one = lambda kind: SimpleNamespace(watch_films="films")
+    app.query_one = lambda kind: SimpleNamespace(watch_films="films", look_at="look at")
     app._derive()
-    assert made[:2] == [(app._show_findings, ("finding",)), (app._show_series, (many[0],))]
+    assert made[:2] == [(app._show_findings, ("finding",)), ("look at", (many[0],), [])]
     assert [function for function, *_ in made[2:]] == ["films"]
-    pane = SimpleNamespace(show=stubs.noted("show"), look_at=stubs.noted("look_at"))
+    pane = SimpleNamespace(show=stubs.noted("show"))
     app.query_one = lambda kind: pane
     app._show_findings(["a", "b"])
-    app._show_series(["c"])
-    assert (stubs.told, pane.findings) == ([("show", 2), ("look_at", ["c"]), ("show", 1)], ["a", "b"])
+    assert (stubs.told, pane.findings) == ([("show", 2)], ["a", "b"])
 
 
 @TABLES.of(*((here, by) for by in (1, -1) for here in (None, "a", "b", "c")))

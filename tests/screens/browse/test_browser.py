@@ -1,6 +1,7 @@
 """The terminal browser, driven by Textual's pilot."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from threading import Event
@@ -10,6 +11,7 @@ import pytest
 from analyzer.core.errors import InputError
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
+from analyzer.questions.series.series_limit import SeriesLimit
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.display_records import CallView
 from analyzer.screens.viewmodel.call_layers import call_view
@@ -25,7 +27,7 @@ if find_spec("textual") is not None:
     from analyzer.screens.browse import app as module
     from analyzer.screens.browse.app import Browser, FieldSuggester
     from analyzer.screens.browse.host_pane import CounterList, RowList, TableList
-    from analyzer.screens.browse.panes import Bytes, CallList, Lines, Tree
+    from analyzer.screens.browse.panes import Bytes, CallList, Lines, SeriesList, Tree
 
 pytestmark = pytest.mark.needs("textual")
 
@@ -161,6 +163,25 @@ def test_the_host_steps_through_its_moments_and_leads_to_bytes() -> None:
         await settled(app, pilot)
         while "moment 4 of 4" not in words(app, "#moment"):
             await pilot.pause(0.05)
+
+    browsed(analysis_of(*events), act)
+
+
+def test_series_beyond_the_limit_are_told_before_those_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine, make = Machine(5), winreg()
+    events = [make.open_key(), make.query_value("Counter 009", name_table(NAMES))]
+    events += [make.query_value("230", machine.step().answer(), room=1 << 20) for _ in range(2)]
+    monkeypatch.setattr(module, "SeriesLimit", lambda: SeriesLimit(of_set=20))
+    monkeypatch.setattr(module, "MAX_READINGS", 12)
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        pane = app.query_one(SeriesList)
+        told = [pane.line(at).plain for at in range(2)]
+        here = re.escape("\\\\10.0.0.1: ") + r"\d of up to 5 instances of Process are here, those that were read first"
+        assert re.fullmatch(here + r"; [\d,]+ readings of others are not: counters prints all", told[0]), told
+        assert re.fullmatch(r"[\d,]+ readings at the end are not here: counters prints all", told[1]), told
+        assert pane.count == 2 + len(pane.series)
+        assert "Process" in pane.line(2).plain
 
     browsed(analysis_of(*events), act)
 
