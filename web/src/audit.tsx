@@ -75,7 +75,7 @@ export function AuditView({ head, audit, focus, called, onOpen }: Props) {
         <h2>Coverage by section</h2>
         <div class="scroll-x" tabIndex={0} role="group" aria-label="Coverage">
           <table class="coverage">
-            <thead><tr><th scope="col">Section</th><th scope="col">Share</th>{VERDICTS.map((one) => <th scope="col">{one}</th>)}</tr></thead>
+            <thead><tr><th scope="col">Section</th><th scope="col">Share</th>{VERDICTS.map((one) => <th scope="col" class="number">{one}</th>)}</tr></thead>
             <tbody>
               {audit.coverage.map(({ section, verdicts }) => {
                 const all = Object.values(verdicts).reduce((sum, one) => sum + one, 0);

@@ -67,7 +67,7 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
           <details open>
             <summary>{plural(overview.processes.length + (overview.processes_left_out ?? 0), "process", "processes")} in the answers</summary>
             <table>
-              <thead><tr><th scope="col">Process</th><th scope="col">PID</th><th scope="col">Parent</th><th scope="col">Server</th><th scope="col">First seen</th><th scope="col">Last seen</th><th scope="col">Answers</th></tr></thead>
+              <thead><tr><th scope="col">Process</th><th scope="col" class="number">PID</th><th scope="col">Parent</th><th scope="col">Server</th><th scope="col">First seen</th><th scope="col">Last seen</th><th scope="col" class="number">Answers</th></tr></thead>
               <tbody>
                 {processes.map((one) => (
                   <tr>
@@ -157,7 +157,7 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
       <section class="card">
         <h2>Capture</h2>
         <table>
-          <thead><tr><th scope="col">File</th><th scope="col">Size</th><th scope="col">SHA-256</th></tr></thead>
+          <thead><tr><th scope="col">File</th><th scope="col" class="number">Size</th><th scope="col">SHA-256</th></tr></thead>
           <tbody>
             {overview.files.map((file) => (
               <tr>
