@@ -88,7 +88,7 @@ _WORK = (
     (
         "`pcq-analyzer report`",
         "everything, as a page for a browser",
-        "nothing",
+        "series, layers and processes beyond its bounds, which the page states",
     ),
     (
         "`pcq-analyzer collect`",
