@@ -206,12 +206,13 @@ class SentAlready:
         if stop > message.stop:
             return None, "first"
         data = message.data
-        digest, head = hash(data.part(start, stop)), data.part(start, min(start + _HEAD_LEN, stop))
+        carried = data.part(start, stop)
+        digest, head = hash(carried), carried[:_HEAD_LEN]
         # The connection of the first request may have been waited for, because bytes of it came late.
         alike = [one for one in self._sent if (is_replay or one.is_ahead) and one.stop - one.start == stop - start]
         found = next((one for one in alike if one.digest == digest), None)
         # The fragments of a long message may have equal headers.
-        if found is None and head[_FLAGS_AT] & _WHOLE == _WHOLE:
+        if found is None and len(head) == _HEAD_LEN and head[_FLAGS_AT] & _WHOLE == _WHOLE:
             found = next((one for one in alike if one.head == head), None)
         if found is not None:
             found.is_ahead = found.is_ahead and is_replay
