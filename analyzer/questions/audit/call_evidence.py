@@ -8,7 +8,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from heapq import merge
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
 
 from analyzer.core.absence import Missing
@@ -30,7 +29,6 @@ from analyzer.questions.statistics.handle_lifetimes import HandleLifetime, handl
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.calls.call import Call, Side, is_altered
 from analyzer.results.calls.call_row_columns import Context, context_of
-from analyzer.results.calls.call_table import disordered_rows
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.pdus import pdu_at
@@ -538,15 +536,9 @@ class Evidence:
         """Returns the lifetime of every query handle, for audit rules."""
         return handle_lifetimes(self.analysis)
 
-    @cached_property
-    def disordered(self) -> frozenset[int]:
-        """Returns the numbers of the calls that may have been made at another time than the order of frames says."""
-        calls = self.analysis.calls
-        return frozenset((np.flatnonzero(disordered_rows(calls.table)[np.asarray(calls.order, np.int64)]) + 1).tolist())
-
     def is_in_order(self, before: int, after: CallEvidence) -> bool:
         """Tells whether the order of two calls is certain: neither is disordered; on two channels, no call of the capture is."""
-        disordered = self.disordered
+        disordered = self.analysis.calls.disordered
         if disordered and self.call(before).context.channel != after.context.channel:
             return False
         return before not in disordered and after.number not in disordered

@@ -677,8 +677,13 @@ def occurrence_of(analysis: Analysis, numbers: Iterable[int]) -> Occurrence:
     found = list(numbers)
     frames, files = frames_of_calls(analysis, found[:1])
     known, altered = tuple(map(analysis.known_as, found[:_MOST_CALLS])), analysis.calls.altered
-    doubtful = len(altered.intersection(found)) if altered else 0
-    return Occurrence(calls=known, count=len(found), frames=frames, frame_files=files, altered=doubtful or UNSET)
+    return Occurrence(
+        calls=known,
+        count=len(found),
+        frames=frames,
+        frame_files=files,
+        altered=len(altered.intersection(found)) or UNSET,
+    )
 
 
 def property_words(one: PropertyDifference) -> str:

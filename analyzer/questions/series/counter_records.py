@@ -85,7 +85,7 @@ def counter_record(point: Point, *, exact: bool = False, altered: Collection[int
         aggregate=series.aggregate,
         aggregated=point.aggregated,
         left_out=point.left_out,
-        altered=(bool(altered) and (point.call in altered or point.previous_call in altered)) or UNSET,
+        altered=point.call in altered or point.previous_call in altered or UNSET,
         **(sample_keys(sample) if sample is not None else _aggregate_keys(series)),
     )
 

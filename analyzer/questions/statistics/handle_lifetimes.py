@@ -195,13 +195,13 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
     every = ShownCalls(replace(analysis, part=None))
     is_perflib = every.is_of(perflib.INTERFACE)
     # Others may have changed its pipe or its context too, so that it seems to be of another interface or of none.
-    altered, disordered = every.altered, every.disordered
+    altered, disordered = every.altered, analysis.calls.disordered
     may_be = is_perflib | altered | every.in_context(lambda context: context.interface.uuid is None)
     columns = [
         is_perflib,
         *(every.column(name) for name in ("context", "opnum", "first_time", "state", "status", "fault")),
     ]
-    columns += [every.views, every.is_one("state", "complete"), altered, disordered, every.answered, *_stated(every)]
+    columns += [every.views, every.is_one("state", "complete"), altered, every.answered, *_stated(every)]
     for (
         number,
         of_perflib,
@@ -214,12 +214,12 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
         view,
         is_complete,
         is_altered,
-        is_disordered,
         is_answered,
         is_stated,
         place,
         length,
     ) in zip(*(column[may_be].tolist() for column in (every.numbers, *columns)), strict=True):
+        is_disordered = number in disordered
         if is_altered or is_disordered or not of_perflib or (not is_complete and view < 0):
             shared = contexts[context]
             where = shared.server.ip if is_altered else shared.channel

@@ -12,7 +12,7 @@ from analyzer.core.caches import cached_property
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.calls.call_row_columns import Context, latencies_in, return_kinds_in
-from analyzer.results.calls.call_table import altered_rows, disordered_rows
+from analyzer.results.calls.call_table import altered_rows
 from analyzer.results.methods import perflib, winreg
 from analyzer.results.methods.return_kinds import ReturnKind
 
@@ -174,12 +174,6 @@ class ShownCalls:
     def altered(self) -> Mask:
         """Returns which of the shown calls have a signature that does not fit, so that others may have changed them."""
         found: Mask = altered_rows(self._calls.table)[self._rows]
-        return found
-
-    @cached_property
-    def disordered(self) -> Mask:
-        """Returns which of the shown calls may have been made at another time than the order of frames says."""
-        found: Mask = disordered_rows(self._calls.table)[self._rows]
         return found
 
     @cached_property

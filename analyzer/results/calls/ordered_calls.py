@@ -12,7 +12,7 @@ from analyzer.core.caches import cached_property
 from analyzer.core.errors import CONTRADICTIONS
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_row_columns import KIND_NUMBERS, PARAMS_DECODER, STATES, Context, RareOfCall
-from analyzer.results.calls.call_table import CallTable, Tally, altered_rows
+from analyzer.results.calls.call_table import CallTable, Tally, altered_rows, disordered_rows
 from analyzer.results.calls.held_calls import HeldCall
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods import winreg
@@ -55,10 +55,12 @@ class OrderedCalls(Sequence[Call]):
     @cached_property
     def altered(self) -> frozenset[int]:
         """Returns the numbers of the ordered calls of which a signature does not fit, so that others may have changed them."""
-        import numpy as np
+        return frozenset(self._numbers(altered_rows(self.table)))
 
-        rows = altered_rows(self.table)
-        return frozenset(self._numbers(rows)) if np.any(rows) else frozenset()
+    @cached_property
+    def disordered(self) -> frozenset[int]:
+        """Returns the numbers of the calls that may have been made at another time than the order of frames says."""
+        return frozenset(self._numbers(disordered_rows(self.table)))
 
     def first_of_contexts(self, numbers: Sequence[int]) -> list[int]:
         """Returns the numbers of the first call of each `Context` among the calls with these ascending numbers."""

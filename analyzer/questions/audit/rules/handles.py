@@ -57,8 +57,7 @@ def _handle_in(event: HandleCall, part: str = "") -> At:
 
 def _is_disordered(evidence: Evidence, lifetime: HandleLifetime, event: HandleCall) -> bool:
     """Whether a call on a query handle, its opening or its close may have been made at another time than frames say."""
-    numbers = evidence.disordered
-    return bool(numbers) and (event.call in numbers or lifetime.opened in numbers or lifetime.closed in numbers)
+    return not evidence.analysis.calls.disordered.isdisjoint((event.call, lifetime.opened, lifetime.closed))
 
 
 ON_SUCCESS, ON_FAILURE = "PCQ-2.2.1-R02", "PCQ-3.1.4.1.4-R09"
@@ -282,7 +281,7 @@ def closed_handle_served(evidence: Evidence) -> Iterator[Judgement]:
 
     Silent: where the close or its answer was not captured or is sealed.
     """
-    for lifetime, event in _events(evidence, _is_use) if evidence.disordered else ():
+    for lifetime, event in _events(evidence, _is_use) if evidence.analysis.calls.disordered else ():
         if lifetime.closed not in (None, event.call) and _is_disordered(evidence, lifetime, event):
             yield inconclusive(DISORDERED)
     for lifetime, event in _events(evidence, lambda event: "after-close" in event.violations):
