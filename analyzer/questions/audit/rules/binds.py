@@ -11,6 +11,7 @@ from analyzer.interfaces.resolution.whole_capture_resolution import interface_ca
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule_registry import Level, of_capture, rule
 from analyzer.questions.audit.rule_verdicts import (
+    Actor,
     At,
     Confidence,
     Deviation,
@@ -211,7 +212,9 @@ def ndr64_negotiated(evidence: Evidence) -> Iterator[Judgement]:
     for call in evidence.unbound:
         if call.decoded.syntax == "ndr64" and call.decoded.response is not None:
             message = "the bind was not captured, but the calls are in another transfer syntax than NDR"
-            yield failed(call, At("request", "pdu"), message, "ndr", "ndr64", confidence=Confidence.MEDIUM)
+            at, sure = At("request", "pdu"), Confidence.MEDIUM
+            # The client may only have offered it: as with a bind that was captured, both sides agreed on it.
+            yield failed(call, at, message, "ndr", "ndr64", confidence=sure, actor=Actor.EITHER)
         else:
             yield inconclusive(NO_BIND, call)
 
