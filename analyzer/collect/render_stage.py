@@ -29,7 +29,7 @@ from analyzer.interfaces.call_contents.call_records import CallRecords, problem_
 from analyzer.interfaces.call_contents.session_records import logon_record
 from analyzer.pipeline.case import open_case
 from analyzer.questions.audit.audit_engine import Audit, Profile
-from analyzer.questions.audit.findings import finding_record
+from analyzer.questions.audit.findings_and_coverage import finding_record
 from analyzer.questions.statistics.handle_lifetimes import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import NUMBER_SHIFT, Analysis

@@ -18,7 +18,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.file_store import Store
 from analyzer.interfaces.call_contents.client_programs import shows_most
-from analyzer.questions.audit.findings import Coverage, coverage_record
+from analyzer.questions.audit.findings_and_coverage import Coverage, coverage_record
 from analyzer.questions.audit.rule_registry import catalogue, every_rule
 from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.questions.statistics.hosts import MOST_FRAMES, contradiction, marks_in, numbered_hosts

@@ -22,7 +22,7 @@ from analyzer.core.output.gate import Destination, say, write_document
 if TYPE_CHECKING:
     from analyzer.core.output.gate import Destination
     from analyzer.questions.audit.audit_engine import Audit
-    from analyzer.questions.audit.findings import Accepted
+    from analyzer.questions.audit.findings_and_coverage import Accepted
     from analyzer.questions.audit.rule_registry import Rule, Triggered
     from analyzer.results.analysis import Analysis
     from analyzer.results.records.finding import CoverageVerdict
@@ -179,11 +179,10 @@ def audit(
 
     Exit 10 for warnings, 11 for failures, 12 where less was judged than was asked for.
     """
-    from analyzer.questions.audit.audit_engine import select as selected
-    from analyzer.questions.audit.findings import read_baseline
-    from analyzer.questions.audit.rule_registry import every_rule, read_triggered
+    from analyzer.questions.audit.findings_and_coverage import read_baseline
+    from analyzer.questions.audit.rule_registry import every_rule, read_triggered, select_rules
 
-    rules = selected(every_rule(), select or (), ignore or ())
+    rules = select_rules(every_rule(), select or (), ignore or ())
     if list_rules:
         _list(rules, output_format, writing)
         return
@@ -238,7 +237,7 @@ def _audited(
 
 def _write_baseline(judged: Audit, path: Path, destination: Destination) -> NoReturn:
     """Writes a baseline that accepts the findings of an audit, and ends the `audit` command."""
-    from analyzer.questions.audit.findings import baseline_json
+    from analyzer.questions.audit.findings_and_coverage import baseline_json
 
     document, count = baseline_json(judged.findings())
     write_document(document, destination)

@@ -67,8 +67,7 @@ def docs(
 
 def _view(names: Sequence[str], known: dict[str, Path]) -> View:
     """Returns the view of `docs` for these names: limits, attacks or audit rules."""
-    from analyzer.questions.audit.audit_engine import select as selected
-    from analyzer.questions.audit.rule_registry import every_rule
+    from analyzer.questions.audit.rule_registry import every_rule, select_rules
     from analyzer.screens.views.docs import AttackList, LimitList, RuleList, attacks_named
 
     if list(names) == [LIMITS]:
@@ -76,7 +75,7 @@ def _view(names: Sequence[str], known: dict[str, Path]) -> View:
     if attacks := attacks_named(names):
         return AttackList(attacks)
     try:
-        return RuleList(selected(every_rule(), names, ()), whole=True)
+        return RuleList(select_rules(every_rule(), names, ()), whole=True)
     except InputError:
         raise InputError(
             f"{', '.join(names)}: there is no page, rule or attack of this name",

@@ -100,7 +100,7 @@ CHANGING = """
     probe.probe_recording: Captured
     probe.probe_script: Counterset Known Script
     questions.audit.data_answers: Block DataAnswer _Content
-    questions.audit.findings: Coverage FindingPattern
+    questions.audit.findings_and_coverage: Coverage FindingPattern
     questions.audit.identifier_lists: IdentifierList
     questions.audit.rule_registry: Rule
     questions.audit.rules.counter_values: _Constant
@@ -192,7 +192,7 @@ BY_IDENTITY = """
     interfaces.buffers.known_layouts: KnownLayout _Known
     interfaces.call_contents.answers_with_names: Binding
     interfaces.call_contents.raw_samples: ChunkPart SampleChunk
-    questions.audit.findings: FindingPattern
+    questions.audit.findings_and_coverage: FindingPattern
     questions.audit.rule_plans: Plan
     questions.audit.rule_registry: Rule
     questions.films.film: Film FilmFrame Films PollCells

@@ -24,7 +24,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.probe.probe_run import rehearse
 from analyzer.probe.probe_script import Options
 from analyzer.questions.audit.audit_engine import Audit
-from analyzer.questions.audit.findings import JUDGED
+from analyzer.questions.audit.findings_and_coverage import JUDGED
 from analyzer.questions.audit.rule_registry import catalogue
 from analyzer.results.analysis import Analysis
 from tests.probe.server import DOMAIN, OTHER, PASSWORD, USER, Server

@@ -7,6 +7,8 @@ against perflib.h). If both readings fit, the Windows SDK is the authority for w
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from analyzer.core.errors import MalformedError
 from analyzer.interfaces.buffers.struct_layouts import (
@@ -170,6 +172,42 @@ def offsets_of_strings(data: bytes) -> list[int]:
     heads = data[STRING_TABLE.size :]
     whole = min(count, len(heads) // STRING_HEADER.size) * STRING_HEADER.size
     return [offset for _, offset in STRING_HEADER.iter_unpack(heads[:whole])]
+
+
+class StringOffsets(NamedTuple):
+    """What a check finds of a string table in a buffer: the base of its offsets (0: its start, else the end of its headers), and
+    the offsets that lead to no string."""
+
+    base: int
+    lost: list[int]
+
+    @property
+    def counts_from_start(self) -> bool:
+        return not self.base
+
+
+def string_offsets(data: bytes, offsets: Sequence[int], head: int) -> StringOffsets:
+    """Checks the offsets of a string table in a buffer: returns the base with which fewer are lost; if both are equal, the one that
+    decoding takes. `head` bytes are headers."""
+    taken, _ = string_table_base(data)
+    bases = (taken, 0 if taken else head)
+    return min(
+        (StringOffsets(base, _lost_strings(data, offsets, head, base)) for base in bases), key=lambda one: len(one.lost)
+    )
+
+
+def _lost_strings(data: bytes, offsets: Sequence[int], head: int, base: int) -> list[int]:
+    """Checks the offsets of a string table in a buffer: returns those that lead to no UTF-16 string with a NUL after the headers.
+    0xFFFFFFFF leads to none on purpose."""
+    # Characters take two bytes, and all that precedes the first string a multiple of that: no string begins at an odd place.
+    last = data.rfind(b"\0\0")
+    while last > 0 and last % 2:
+        last = data.rfind(b"\0\0", 0, last + 1)
+    return [
+        number
+        for number, offset in enumerate(offsets)
+        if offset != NO_STRING and ((base + offset) % 2 or not head <= base + offset <= last)
+    ]
 
 
 def without_unpaired(data: bytes, start: int = 0) -> bytes | None:

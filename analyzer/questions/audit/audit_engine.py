@@ -22,10 +22,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.core.errors import InputError
 from analyzer.core.printable_text import guid_text
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.findings import JUDGED, Accepted, Coverage, Finding, FindingPattern, actor_of
+from analyzer.questions.audit.findings_and_coverage import JUDGED, Accepted, Coverage, Finding, FindingPattern, actor_of
 from analyzer.questions.audit.rule_plans import INTERFACES, Plan, Plans, about, answered_by, checked
 from analyzer.questions.audit.rule_registry import Level, Rule, Triggered, Watch, catalogue, every_rule, why_not_shown
 from analyzer.questions.audit.rule_verdicts import Actor, Judgement, Outcome, Severity, inconclusive
@@ -196,12 +195,12 @@ class Audit:
 
     @property
     def accepted(self) -> int:
-        """Returns how many findings of the audit the baseline accepted."""
+        """Returns how many findings the audit engine did not report because its baseline accepts them."""
         return self._matched.total()
 
     @property
     def unmatched(self) -> tuple[str, ...]:
-        """Returns the entries of the baseline that no finding matched, in words."""
+        """Returns, in words, the entries of the audit engine's baseline that none of its findings matched."""
         return tuple(sorted(entry.words for entry in self.baseline if not self._matched[entry]))
 
     @property
@@ -331,7 +330,8 @@ class Audit:
                     yield finding
 
     def _pattern(self, rule: Rule, judgement: Judgement) -> FindingPattern | None:
-        """Returns the finding pattern of a violation under the audit's profile; None if the other side committed it."""
+        """Returns the finding pattern that the audit engine makes of a violation under its profile; None if the other side
+        committed it."""
         if self.actor is not Actor.EITHER and actor_of(judgement) not in (self.actor, Actor.EITHER):
             return None
         is_note = judgement.outcome is Outcome.WARNED and (judgement.note or rule.severity is Severity.INFO)
@@ -349,7 +349,7 @@ class Audit:
         """Returns the finding that the audit reports about a call; None if the baseline accepts it."""
         judgement, excused = pattern.judgement, pattern.is_excused
         finding = Finding(pattern, call)
-        if self.baseline and not excused and (entry := self._accepting(finding)) is not None:
+        if self.baseline and not excused and (entry := self._accepted_by(finding)) is not None:
             self._matched[entry] += 1
             for coverage in self._covered(judgement):
                 coverage.accepted += 1
@@ -375,8 +375,8 @@ class Audit:
             )
         return channel is not None and channel.number in part.channels
 
-    def _accepting(self, finding: Finding) -> Accepted | None:
-        """Returns the entry of the baseline that accepts a finding, else None."""
+    def _accepted_by(self, finding: Finding) -> Accepted | None:
+        """Returns the entry of its baseline by which the audit engine does not report a finding; None if no entry accepts it."""
         entry = Accepted.of_finding(finding)
         return next((key for key in (entry, entry.whatever_seen) if key in self.baseline), None)
 
@@ -427,31 +427,3 @@ class Audit:
         reason = "an answer whose request was not captured may have been of this method"
         if requirements:
             self._note(inconclusive(reason, call, *requirements))
-
-
-def select(rules: Sequence[Rule], chosen: Collection[str], ignored: Collection[str]) -> tuple[Rule, ...]:
-    """Selects the audit rules that a user asks for: by code or its beginning (`PCQ1`), by name, by layer (`buffers`), by section
-    (`2.2.4.2`), or by a requirement's id or level (`MUST`). Raises `InputError` for a word that names none, and if none is left."""
-
-    def matches(rule: Rule, word: str) -> bool:
-        folded = word.casefold()
-        required = [catalogue()[requirement] for requirement in rule.requirements]
-        return (
-            rule.code.casefold().startswith(folded)
-            or folded in (rule.name, rule.level.value, *rule.formerly)
-            or any(item.section == word or item.section.startswith(f"{word}.") for item in required)
-            or any(folded in (item.id.casefold(), item.level.casefold()) for item in required)
-        )
-
-    for word in (*chosen, *ignored):
-        if not any(matches(rule, word) for rule in rules):
-            raise InputError(f"there is no rule {word}", hint="`pcq-analyzer audit --list` shows them all")
-    left = tuple(
-        rule
-        for rule in rules
-        if (not chosen or any(matches(rule, word) for word in chosen))
-        and not any(matches(rule, word) for word in ignored)
-    )
-    if not left:
-        raise InputError("no rule is left of this selection", hint="`pcq-analyzer audit --list` shows them all")
-    return left

@@ -62,7 +62,7 @@ class Place(Struct, frozen=True):
 
     @property
     def extents(self) -> tuple[FrameExtent, ...]:
-        """Returns the frame extents that carried the bytes of this place of evidence."""
+        """Returns the frame extents that carried the bytes at this place in a call, as evidence."""
         base, source = self.source.start, self.source.source
         if (
             self.stop <= len(self.source)
@@ -73,7 +73,7 @@ class Place(Struct, frozen=True):
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """Returns the ids of the frames that carried the bytes of this place of evidence, ascending."""
+        """Returns the ids of the frames that carried the bytes at this place in a call, as evidence, ascending."""
         extents = self.extents
         return (extents[0].frame,) if len(extents) == 1 else tuple(sorted({extent.frame for extent in extents}))
 
@@ -174,7 +174,7 @@ class SideEvidence:
 
     @cached_property
     def identifiers(self) -> IdentifierList:
-        """Returns the `lpData` of an audited call as a list of counter identifiers, damaged or not."""
+        """Returns the evidence of a call with counter identifiers: its `lpData` as a list of them, damaged or not."""
         return read_identifiers(self.data)
 
     def place(self, path: str, span: tuple[int, int] | None = None) -> Place | None:
@@ -201,19 +201,19 @@ class SideEvidence:
         else:
             start, stop = 0, len(stub)
             root = self.stub_fields
-            if path and root is not None and (found := _find(root, path)) is not None:
+            if path and root is not None and (found := _field_on_path(root, path)) is not None:
                 start, stop = found.start, found.stop
         return Place(f"{self.name} stub", start, stop, stub, found)
 
     def _buffer_field(self, path: str) -> Field | None:
         if self.side.buffer_kind == "winperf" and not path.startswith(_OBJECTS):
-            found = _find(self._head_fields, path)
+            found = _field_on_path(self._head_fields, path)
             if found is not None and path.rpartition(".")[2] in (found.name, found.spelling):
                 return found
-        return _find(self.buffer_fields, path)
+        return _field_on_path(self.buffer_fields, path)
 
     def _place_of_range(self, whole: str, first: str, stop: str) -> Place | None:
-        """Returns the place of an unnamed byte range in an audited call: `stub[8:12]` or `lpData[16:24]`."""
+        """Returns the place in the call of a byte range without a name that is to be evidence: `stub[8:12]` or `lpData[16:24]`."""
         stub = self.captured
         if isinstance(stub, Missing) or (whole == "lpData" and self.layout is None):
             return None
@@ -221,7 +221,8 @@ class SideEvidence:
         return Place(f"{self.name} stub", base + int(first), min(base + int(stop), len(stub)), stub)
 
     def _place_in_pdu(self, path: str) -> Place | None:
-        """Returns the place of evidence in a PDU: `pdu`, or `pdu[2]` for the second one, whole; `pdu.8:16` for bytes of it."""
+        """Returns the place in a PDU of the call that is to be evidence: `pdu`, or `pdu[2]` for the second one, whole; `pdu.8:16`
+        for bytes of it."""
         fragments = self.whole.pdus
         head, _, span = path.partition(".")
         number = int(head[4:-1]) if head != "pdu" else 1
@@ -280,9 +281,9 @@ _RANGE = re.compile(r"(stub|lpData)\[(\d+):(\d+)\]")
 _INTERFACES: dict[str, Any] = {pcq.INTERFACE: "perflib-v2", winreg.INTERFACE: "winreg"}
 
 
-def _find(root: Field, path: str) -> Field | None:
-    """Finds the field of an audited call that a path leads to, by ids or the specification's spelling. Levels that only wrap others
-    may be left out of the path.
+def _field_on_path(root: Field, path: str) -> Field | None:
+    """Finds the field of a call that is evidence: the one that a path leads to, by ids or the specification's spelling. Levels that
+    only wrap others may be left out of the path.
 
     If a path leads further than the bytes do, it returns the last field that is there.
     """
@@ -410,14 +411,15 @@ class CallEvidence:
 
     @property
     def catalog(self) -> Catalog:
-        """Returns what the server reported about its countersets over the whole capture, for audit rules to compare with."""
+        """Returns what the server reported about its countersets over the whole capture, as evidence with which audit rules compare
+        this call."""
         return (
             self._capture.analysis.catalogs.catalog_of(self.context.server) if self._capture is not None else Catalog()
         )
 
     @property
     def knowledge(self) -> Knowledge:
-        """Returns what the servers stated over the whole capture, for audit rules that compare with it."""
+        """Returns what servers stated over the whole capture, as evidence with which audit rules compare this call."""
         return self._capture.knowledge if self._capture is not None else Knowledge(())
 
     @property
@@ -446,7 +448,7 @@ class CallEvidence:
         return self.request if name == "request" else self.response
 
     def place(self, at: At) -> Place | None:
-        """Returns the place of a field in the audited call: its bytes, and its description if it has one."""
+        """Returns the place of a field that is evidence in this call: its bytes, and its description if it has one."""
         side = self.side(at.side)
         return side.place(at.path, at.span) if side is not None else None
 
@@ -502,7 +504,8 @@ class CallIndex:
                 self.nameless.setdefault((context.channel, context_id), array("q")).append(number)
 
     def numbers(self, interface: str, *opnums: int) -> Sequence[int]:
-        """Returns the numbers of the indexed calls of some methods of an interface (all, if none are named), ascending."""
+        """Returns the numbers of the calls of some methods of an interface (all, if none are named), ascending, so that rules ask
+        for the evidence of these alone."""
         found = (
             of_method
             for (uuid, opnum), of_method in self._methods.items()

@@ -36,6 +36,7 @@ from analyzer.questions.audit.rule_verdicts import Violation
 from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, KINDS, SINGLE
 
 BLOCK_HEADER = BLOCK.size
+UNCOUNTABLE = "the blocks of the answer cannot be counted"
 # Larger blocks are not searched for the one instance with too few or too many values.
 _MOST_COUNTERS, _MOST_ROWS = 512, 4096
 # So many bytes of an answer are read again at most; a forged one must not cost more than it states.
@@ -158,7 +159,7 @@ class Block(Struct, dict=True):
         self.is_whole &= kind in _PADDING
 
     def wrong(self, name: str, expected: object, seen: object) -> Violation:
-        """Makes the violation that a number in the data block's header is not the expected one."""
+        """Makes the violation that a number in the header of this block of a data answer is not the one that a rule expects."""
         at = self.at + 4 * ("status", "block_type", "size", "reserved").index(name)
         return Violation(f"{self.path}.{name}", (at, at + 4), str(expected), str(seen))
 
@@ -169,7 +170,7 @@ class Block(Struct, dict=True):
         return sum(number * len(shape.sizes) for shape, number in self.shapes)
 
     def names(self, data: bytes) -> Iterator[str]:
-        """Yields the names of the instances in the data block."""
+        """Yields the names of the instances in this block of an audited data answer."""
         for row in self.rows:
             if row.header_size:
                 raw = data[row.name_at : row.begin]
@@ -203,6 +204,11 @@ class DataAnswer(Struct, dict=True):
             for flaw in self.flaws
             if flaw.kind in kinds and (block_types is None or flaw.block_type in block_types)
         ]
+
+    @property
+    def can_be_counted(self) -> bool:
+        """Tells whether the data answer has as many blocks as its header says, and every one was found."""
+        return self.is_walked and not self.flaws_of(FlawKind.BLOCK_COUNT)
 
     @cached_property
     def _by_type(self) -> dict[int, list[Block]]:
@@ -312,7 +318,8 @@ def _look_at_padding(block: Block) -> None:
 
 
 def _look_at_values(block: Block) -> None:
-    """Notes values of a data answer whose dwSize, and instances whose Size, leaves out padding; looks at each shape once."""
+    """Notes flaws in the block of an audited data answer: values whose dwSize, and instances whose Size, leaves out padding. It
+    looks at each shape once."""
     seen: set[int] = set()
     for number, row in enumerate(block.rows):
         if row.header_size % 8:
@@ -330,7 +337,8 @@ def _look_at_values(block: Block) -> None:
 
 
 def _look_at_alignment(block: Block) -> None:
-    """Notes structures of a data block that begin off a multiple of 8; after some of them it stops."""
+    """Notes flaws in the block of an audited data answer: structures that begin off a multiple of 8. After some of them it
+    stops."""
     misplaced: list[tuple[str, int]] = []
     if block.at % 8:
         misplaced.append((block.path, block.at))
@@ -425,7 +433,7 @@ class _Content(Struct):
 
     @property
     def contradictions(self) -> int:
-        """Counts the numbers in the data block that contradict this reading."""
+        """Counts the numbers in the block of an audited data answer that contradict this reading."""
         if self.instances_at is not None:
             return (self.total_size != self.end - self.instances_at) + (self.stated_instances != len(self.rows))
         return self.ids is not None and len(self.ids) != len(self.rows[0].shape.sizes)
@@ -477,7 +485,7 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
     leads_on = fits and _is_block(data, stop)
     padded = at + rounded(size)
     if fits and not leads_on and size % 8 and padded <= len(data) and _is_block(data, padded):
-        found = (_filling(answer, block, end, only_as_stated=False) for end in (stop, padded))
+        found = (_reading_that_fills(answer, block, end, only_as_stated=False) for end in (stop, padded))
         content = next((one for one in found if one is not None), None)
         if content is not None:
             block.note(FlawKind.BLOCK_UNPADDED, "size", at + 8, rounded(size), size)
@@ -485,12 +493,12 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
             block.stop = padded
             return block
     # If nothing that looks like a block follows, only content without a correction proves where the block ends.
-    content = _filling(answer, block, stop, only_as_stated=not leads_on) if fits else None
+    content = _reading_that_fills(answer, block, stop, only_as_stated=not leads_on) if fits else None
     if content is not None:
         _take(data, block, content)
         return block
     # Its content may say where it ends.
-    content = _content(data, block, len(data), _AS_SAID, by_count=True)
+    content = _read_content(data, block, len(data), _AS_SAID, by_count=True)
     if content is not None and content.end != stop and _is_block(data, content.end) and not leads_on:
         block.stop = content.end
         block.note(FlawKind.BLOCK_SIZE, "size", at + 8, content.end - at, size)
@@ -517,10 +525,10 @@ _WANTED = {
 }
 
 
-def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_stated: bool) -> _Content | None:
-    """Returns the first reading that uses up a block of a data answer, else None."""
+def _reading_that_fills(answer: DataAnswer, block: Block, stop: int, *, only_as_stated: bool) -> _Content | None:
+    """Returns the first reading of a block of an audited data answer that uses it up, else None."""
     for way in _WAYS:
-        content = _content(answer.data, block, stop, way, by_count=False)
+        content = _read_content(answer.data, block, stop, way, by_count=False)
         if content is not None and content.end == stop and way.corrections + content.contradictions <= 1:
             return content
         if way == _AS_SAID and (content := _padded(answer.data, block, stop)) is not None:
@@ -532,8 +540,8 @@ def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_stated: boo
 
 
 def _with_another_row(answer: DataAnswer, block: Block, stop: int) -> _Content | None:
-    """Returns the reading of a data block in which one instance has more or fewer values than there are counter ids, and all else
-    is as stated; else None."""
+    """Returns the reading of a block of an audited data answer in which one instance has more or fewer values than there are
+    counter ids, and all else is as stated; else None."""
     at = block.content_at
     if at + 8 > stop:
         return None
@@ -548,7 +556,7 @@ def _with_another_row(answer: DataAnswer, block: Block, stop: int) -> _Content |
         if answer.rereads < 0:
             return None
         answer.rereads -= stop - block.at
-        content = _content(answer.data, block, stop, _Way(), by_count=True, most_rows=number + 1)
+        content = _read_content(answer.data, block, stop, _Way(), by_count=True, most_rows=number + 1)
         if content is None:
             break
         well = number
@@ -557,28 +565,28 @@ def _with_another_row(answer: DataAnswer, block: Block, stop: int) -> _Content |
             if answer.rereads < 0:
                 return None
             answer.rereads -= stop - block.at
-            content = _content(answer.data, block, stop, _Way(other_row=(number, values)), by_count=True)
+            content = _read_content(answer.data, block, stop, _Way(other_row=(number, values)), by_count=True)
             if content is not None and content.end == stop and not content.contradictions:
                 return content
     return None
 
 
 def _padded(data: bytes, block: Block, stop: int) -> _Content | None:
-    """Reads the content of a data block that ends with 4 bytes of padding, after an odd number of counter ids; else None. The size
-    of a block is a multiple of 8 (Windows SDK, perflib.h, PERF_MULTI_COUNTERS and PERF_COUNTER_HEADER)."""
+    """Reads the content of a block of an audited data answer that ends with 4 bytes of padding, after an odd number of counter ids;
+    else None. The size of a block is a multiple of 8 (Windows SDK, perflib.h, PERF_MULTI_COUNTERS and PERF_COUNTER_HEADER)."""
     if block.kind not in (COUNTERS, COUNTERSET) or (stop - block.at) % 8:
         return None
-    content = _content(data, block, stop - 4, _AS_SAID, by_count=False)
+    content = _read_content(data, block, stop - 4, _AS_SAID, by_count=False)
     if content is None or content.contradictions:
         return None
     return content if content.end == stop - 4 and content.ids_size % 8 == 4 else None
 
 
-def _content(
+def _read_content(
     data: bytes, block: Block, stop: int, way: _Way, *, by_count: bool, most_rows: int | None = None
 ) -> _Content | None:
-    """Reads the content of a data block in one way, or its first `most_rows` instances; None if it cannot. With `by_count`, counts
-    say where it ends, else `stop` does."""
+    """Reads the content of a block of an audited data answer in one way, or its first `most_rows` instances; None if it cannot.
+    With `by_count`, counts say where it ends, else `stop` does."""
     at = block.content_at
     content = _Content(at)
     kind = block.kind

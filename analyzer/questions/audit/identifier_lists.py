@@ -5,8 +5,8 @@ It also finds why blocks do not fill the buffer ([MS-PCQ] sections 2.2.4.6, 3.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -15,6 +15,9 @@ from analyzer.interfaces.buffers.struct_layouts import IDENTIFIER
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.rule_verdicts import Violation
 from analyzer.results.methods.perflib import NONE_ID
+
+if TYPE_CHECKING:
+    from analyzer.questions.audit.call_evidence import SideEvidence
 
 ByteOrder = Literal["little", "big"]
 HEADER = IDENTIFIER.size
@@ -133,6 +136,14 @@ def read_identifiers(data: bytes) -> IdentifierList:
     return found
 
 
+def readable_identifiers(side: SideEvidence | None) -> Sequence[IdentifierBlock]:
+    """Returns the list of counter identifiers in one side of an audited call, as far as their sizes lead; empty if there is
+    none."""
+    if side is None or not side.is_readable or side.side.buffer_kind != "identifiers":
+        return ()
+    return side.identifiers.blocks
+
+
 def _first_cause(blocks: list[IdentifierBlock]) -> Violation | None:
     """Returns why a list of counter identifiers derails: the first earlier block whose Size does not fit its name; else None."""
     for block in blocks:
@@ -166,7 +177,7 @@ def chained(data: bytes, at: int, head: int, order: ByteOrder = "little", start:
 
 
 def tiles(data: bytes, at: int, head: int, order: ByteOrder = "little", start: int = 0) -> bool:
-    """Tells whether structures that are chained like a list of identifiers fill the buffer from `start` on."""
+    """Tells whether a list of identifiers, or of other structures that are chained like one, fills the buffer from `start` on."""
     for begin, size in chained(data, at, head, order, start):
         if size < head:
             return False

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, Places, SideEvidence
-from analyzer.questions.audit.findings import FindingPattern, actor_of
+from analyzer.questions.audit.findings_and_coverage import FindingPattern, actor_of
 from analyzer.questions.audit.rule_registry import Look, Part, Reads, Rule, Watch
 from analyzer.questions.audit.rule_verdicts import Actor, Judgement, Outcome
 from analyzer.questions.audit.winperf_walk import MAX_FREQUENCY
@@ -217,7 +217,7 @@ class Plans:
         if likeness is None:
             return self._made(call)
         is_doubled = query is not None and call.knowledge.is_doubled(query.number, call.number)
-        key = likeness, self._held_of(query), is_doubled
+        key = likeness, self._held_number(query), is_doubled
         of_handle = (*key, query.handle if query is not None else None)
         plan = self._known.get(key)
         if plan is not None and plan.names_handle:
@@ -233,8 +233,8 @@ class Plans:
             self._forget(next(iter(self._known)))
         return plan
 
-    def _held_of(self, query: QueryView | None) -> int:
-        """Returns a number for what a query handle held, equal for handles that held the same."""
+    def _held_number(self, query: QueryView | None) -> int:
+        """Returns a number for what the query handle of a planned call held; it is equal for handles that held the same."""
         if query is None:
             return -1
         known = self._held_by_view.get(id(query))
@@ -278,7 +278,7 @@ class Plans:
         is_displaced = any(one.displaces for *_, found in steps if not callable(found) for one in found)
         if not is_displaced:
             steps = [
-                (rule, look, found if callable(found) else _apart(found, passed, unknown))
+                (rule, look, found if callable(found) else _split_judgements(found, passed, unknown))
                 for rule, look, found in steps
             ]
         size = sum(len(side.data) for side in (call.request, call.response) if side is not None)
@@ -320,8 +320,8 @@ def answered_by(
 
 
 def checked(rule: Rule, look: Look[Any], one: Judgement, opnum: int | None) -> Judgement:
-    """Checks one judgement for a plan and returns it. A mistake of the rule ends the audit: for example, a rule must not accuse a
-    client for what its server answered.
+    """Checks one judgement before a plan of rules keeps it, and returns it. A mistake of the rule ends the audit: for example, a
+    rule must not accuse a client for what its server answered.
 
     A judgement that names no requirement gets all by which calls of this `opnum` are judged.
     """
@@ -343,10 +343,10 @@ def about(judgement: Judgement, call: CallEvidence) -> Judgement:
     return judgement if judgement.call is None or judgement.call is call else replace(judgement, call=call)
 
 
-def _apart(
+def _split_judgements(
     found: Iterable[Judgement], passed: Counter[str], unknown: Counter[tuple[str, str]]
 ) -> tuple[Judgement, ...]:
-    """Counts the judgements in a plan that passed or are inconclusive, and returns the others."""
+    """Splits what a rule judged for a plan: counts the judgements that passed or are inconclusive, and returns the others."""
     wrong = []
     for judgement in found:
         if judgement.outcome is Outcome.PASSED:

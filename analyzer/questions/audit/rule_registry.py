@@ -14,7 +14,7 @@ import inspect
 import json
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, partial, wraps
 from importlib import import_module
@@ -83,8 +83,8 @@ Triggered = Mapping[str, tuple[str, ...]]
 
 
 def read_triggered(path: Path) -> Triggered:
-    """Reads which requirements of the catalog a probe triggered, from the list that it wrote; raises `InputError` if it is no such
-    list."""
+    """Reads which requirements of the catalog a probe triggered, for an audit, from the list that it wrote; raises `InputError` if
+    it is no such list."""
     try:
         document = json.loads(path.read_bytes())
         found = {name: tuple(map(str, steps)) for name, steps in document["triggered"].items()}
@@ -143,7 +143,7 @@ class Reads(Struct, frozen=True):
 
     @property
     def wants_answer(self) -> bool:
-        """Tells whether an audit rule needs anything of an answer."""
+        """Tells whether what a registered rule reads has anything of an answer in it."""
         return self.success or self.failure or any(part.startswith("response") for part in self.parts)
 
 
@@ -329,3 +329,32 @@ def every_rule() -> tuple[Rule, ...]:
     modules = [import_module(f"{package.__name__}.{entry.name}") for entry in pkgutil.iter_modules(package.__path__)]
     found = {one for module in modules for one in vars(module).values() if isinstance(one, Rule)}
     return tuple(sorted(found, key=lambda one: one.code))
+
+
+def select_rules(rules: Sequence[Rule], chosen: Collection[str], ignored: Collection[str]) -> tuple[Rule, ...]:
+    """Selects the audit rules that a user asks for among those registered: by code or its beginning (`PCQ1`), by name, by layer
+    (`buffers`), by section (`2.2.4.2`), or by a requirement's id or level (`MUST`). Raises `InputError` for a word that names none,
+    and if none is left."""
+
+    def matches(rule: Rule, word: str) -> bool:
+        folded = word.casefold()
+        required = [catalogue()[requirement] for requirement in rule.requirements]
+        return (
+            rule.code.casefold().startswith(folded)
+            or folded in (rule.name, rule.level.value, *rule.formerly)
+            or any(item.section == word or item.section.startswith(f"{word}.") for item in required)
+            or any(folded in (item.id.casefold(), item.level.casefold()) for item in required)
+        )
+
+    for word in (*chosen, *ignored):
+        if not any(matches(rule, word) for rule in rules):
+            raise InputError(f"there is no rule {word}", hint="`pcq-analyzer audit --list` shows them all")
+    left = tuple(
+        rule
+        for rule in rules
+        if (not chosen or any(matches(rule, word) for word in chosen))
+        and not any(matches(rule, word) for word in ignored)
+    )
+    if not left:
+        raise InputError("no rule is left of this selection", hint="`pcq-analyzer audit --list` shows them all")
+    return left

@@ -115,7 +115,7 @@ class Judgement(Struct, frozen=True):
 
     `requirements` demand the same thing: it is reported once, for the first, and counted for each. None: it is a verdict on all
     that the look judges of this method. `expected` and `seen` are values in words; `message` is one sentence without them, in
-    past tense. `actor` is given where it does not follow from the requirement and the side (see `findings.actor_of`). A `note`
+    past tense. `actor` is given where it does not follow from the requirement and the side (see `actor_of`). A `note`
     is a warning that only informs; the profile `strict` has none. `channel` is given for a verdict on an association rather
     than on a call.
 

@@ -1,7 +1,8 @@
 """Collects what servers stated over a capture, for audit rules that compare other calls with it.
 
 These are the countersets they listed (EnumerateCounterSet), the instances they listed (EnumerateCounterSetInstances), and query
-handles to which the same counter was added twice.
+handles to which the same counter was added twice. What servers registered is in the catalog of an analysis; rules about buffers ask
+here for what it says of a counterset.
 """
 
 from __future__ import annotations
@@ -9,14 +10,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from analyzer.interfaces.call_contents.damaged_buffers import decoded_buffer
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
+from analyzer.questions.audit.rule_verdicts import OfCall
 from analyzer.results.analysis import Numbered
 from analyzer.results.calls.call import Call
 from analyzer.results.methods.perflib import Opnum
+
+if TYPE_CHECKING:
+    from analyzer.questions.audit.call_evidence import CallEvidence
 
 
 class InstanceList(Struct, frozen=True):
@@ -143,5 +149,37 @@ class Knowledge:
         return found
 
     def is_doubled(self, handle: int, call: int) -> bool:
-        """Tells whether the same counter had been added twice to a handle before a call: it may be held once or twice."""
+        """Tells whether servers had stated before a call that the same counter was added twice to a handle: it may be held once or
+        twice."""
         return self._doubled.get(handle, call) < call
+
+
+NO_REGISTRATION = "the registration of the counterset is not in the capture"
+
+
+def instance_type_of(call: OfCall, counterset: str) -> int | None:
+    """Returns the instance type that the server registered a counterset with ([MS-PCQ] section 2.2.4.1), for audit rules; None if
+    that was not captured."""
+    entry = call.catalog.countersets.get(counterset)
+    return entry.instance_type if entry is not None else None
+
+
+def has_instances(call: OfCall, counterset: str) -> bool | None:
+    """Tells audit rules whether the server registered a counterset as one with named instances. None if that was not captured, or
+    the type (an aggregate) leaves it open."""
+    return {0: False, 2: True, 6: True, 0x16: True, None: None}.get(instance_type_of(call, counterset))
+
+
+def counters_of_set(call: OfCall, counterset: str) -> frozenset[int] | None:
+    """Returns the ids of the counters that the server registered in a counterset, for audit rules; None if no registration was
+    captured."""
+    if instance_type_of(call, counterset) is None:
+        return None
+    counters = call.catalog.countersets[counterset].counters
+    return frozenset(number for number, counter in counters.items() if counter.info is not None)
+
+
+def ids_of_set(call: CallEvidence) -> frozenset[int] | None:
+    """Returns the ids of the counters that the server registered in the counterset that an audited call asks about; None if no
+    registration was captured."""
+    return counters_of_set(call, call.asked.get("CounterSetGuid", ""))

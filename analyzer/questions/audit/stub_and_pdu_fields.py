@@ -81,7 +81,7 @@ def validated_count(side: SideEvidence) -> Number | None:
 
 
 def has_referent(side: SideEvidence) -> bool:
-    """Tells whether a referent precedes the machine name in the stub, as if its pointer were a unique one."""
+    """Tells whether an audited stub has the field of a referent before the machine name, as if its pointer were a unique one."""
     return side.layout is not None and bool(side.layout.notes)
 
 
@@ -96,7 +96,7 @@ def machine_name(side: SideEvidence) -> tuple[ArrayCounts, bytes] | None:
 
 
 def left_over(side: SideEvidence) -> int | None:
-    """Returns how many bytes of a stub follow its last parameter; None if the stub does not decode."""
+    """Returns how many bytes of an audited stub follow its last field; None if the stub does not decode."""
     layout = side.layout
     return None if layout is None else len(side.stub) - layout.consumed
 
@@ -146,6 +146,11 @@ def pdus_of(side: SideEvidence) -> Iterator[SealedPdu]:
         except DecodeError:
             continue
         yield SealedPdu(number, header, trailer, is_cut)
+
+
+def whole_pdus_of(side: SideEvidence) -> list[SealedPdu]:
+    """Returns the PDUs of an audited call's side whose security trailer was captured, if they have one."""
+    return [pdu for pdu in pdus_of(side) if not (pdu.is_cut and pdu.header.auth_length)]
 
 
 def returned(call: CallEvidence) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.questions.audit.buffer_checks import NO_REGISTRATION
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.data_answers import Block, DataAnswer
+from analyzer.questions.audit.server_statements import NO_REGISTRATION
 from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.methods.perflib import ERROR
 
@@ -59,13 +59,14 @@ UNKNOWN_QUERY = "what the handle holds is not in the capture"
 
 
 def why_unknown(query: QueryView | None, reason: str) -> str:
-    """Says why the capture does not state which counters the values of a polled query handle have; `reason` if nothing more is
-    known."""
+    """Says to audit rules why the capture does not state to which counters the values of a polled query handle belong; `reason` if
+    nothing more is known."""
     return NO_HANDLE if query is None else query.unknown or reason
 
 
 def held_of(call: CallEvidence) -> tuple[QueryView, Sequence[Identifier]] | str:
-    """Returns the query of a data answer's call with the identifiers whose values it holds; if these are unknown, the reason."""
+    """Returns the query that the values of an audited data answer belong to, with the identifiers of the counters it holds; if
+    these are unknown, the reason."""
     query = call.query
     if query is None or query.held is None:
         return why_unknown(query, UNKNOWN_QUERY)
@@ -80,7 +81,7 @@ def counter_of(call: CallEvidence, block: Block) -> Identifier | None:
 
 
 def counterset_of(call: CallEvidence, block: Block) -> str | Unknown:
-    """Returns the counterset whose counters a block of a data answer has, or why it is unknown."""
+    """Returns the counterset to whose counters the values in a block of an audited data answer belong, or why it is unknown."""
     query, known = call.query, counter_of(call, block)
     found = known.counterset if known is not None else query.counterset if query is not None else None
     return found if found is not None else Unknown(block, why_unknown(query, NO_COUNTER))
@@ -96,7 +97,7 @@ class AnswerColumns(Struct, frozen=True):
 
 
 def columns_of(call: CallEvidence, answer: DataAnswer) -> AnswerColumns:
-    """Returns the value columns of a data answer, made once for calls that are alike."""
+    """Returns the values of an audited data answer with their counters, column by column; made once for calls that are alike."""
     found: AnswerColumns | None = call.shared.get("columns")
     if found is None:
         every = tuple(_columns(call, answer))

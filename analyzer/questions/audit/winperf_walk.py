@@ -149,7 +149,7 @@ def of_blocks(requirements: OfMethods, *, of_objects: bool = False) -> Callable[
 
 
 def definitions_of(item: Structure) -> Iterator[Definition]:
-    """Yields the counter definitions of a winperf object, which follow its header."""
+    """Walks over the counter definitions of an audited winperf object, which follow its header, and yields each."""
     for number, definition in enumerate(item.fields.get("counters", ())):
         yield Definition(f"{item.path}.counters[{number}]", definition)
 

@@ -31,7 +31,7 @@ from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.winperf_layout import WINPERF
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, status_name, stub_fields
 from analyzer.questions.audit.audit_engine import Audit, Profile
-from analyzer.questions.audit.findings import Finding
+from analyzer.questions.audit.findings_and_coverage import Finding
 from analyzer.questions.audit.rule_registry import catalogue
 from analyzer.questions.differences.alignment import Pairs, aligned, aligned_by_levels, gaps
 from analyzer.questions.differences.conversation_keys import GIVEN, HANDLE_LENGTH, USED, AlignedCall, Conversation

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from msgspec import Struct, field
 
 from analyzer.core.output.json import dumps
-from analyzer.questions.audit.findings import Coverage, Finding
+from analyzer.questions.audit.findings_and_coverage import Coverage, Finding
 from analyzer.results.analysis import EVIDENCE_KEY, EvidenceRecord
 from analyzer.results.records.finding import CoverageVerdict
 from analyzer.screens.viewmodel.call_summary_words import section_words

@@ -22,7 +22,7 @@ from msgspec import to_builtins
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.standard_json import document
 from analyzer.core.printable_text import path_of_text
-from analyzer.questions.audit.findings import Finding, finding_record
+from analyzer.questions.audit.findings_and_coverage import Finding, finding_record
 from analyzer.questions.audit.rule_registry import Rule, catalogue
 from analyzer.questions.audit.rule_verdicts import Severity
 from analyzer.results.analysis import CaptureFacts, EvidenceRecord, FileDigest

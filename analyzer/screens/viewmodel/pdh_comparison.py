@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from analyzer.core.errors import InputError
+from analyzer.interfaces.buffers.ambiguous_readings import string_offsets
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
-from analyzer.questions.audit.buffer_checks import string_offsets
 from analyzer.questions.audit.data_answers import FlawKind, read_answer
 from analyzer.questions.audit.identifier_lists import read_identifiers
 from analyzer.questions.series.formulas import Reading, format_raw

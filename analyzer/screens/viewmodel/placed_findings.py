@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from analyzer.core.printable_text import counted
 from analyzer.questions.audit.audit_engine import Audit
-from analyzer.questions.audit.findings import JUDGED, Finding, FindingPattern
+from analyzer.questions.audit.findings_and_coverage import JUDGED, Finding, FindingPattern
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.display_records import FindingView, SectionCoverage
 from analyzer.screens.viewmodel.call_list import frame_label

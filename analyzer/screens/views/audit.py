@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from analyzer.core.printable_text import counted
 from analyzer.questions.audit.audit_engine import Audit
-from analyzer.questions.audit.findings import (
+from analyzer.questions.audit.findings_and_coverage import (
     JUDGED,
     VERDICTS,
     Coverage,

@@ -17,7 +17,7 @@ from analyzer.core.output.standard_json import document
 from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.interfaces.call_contents.client_programs import ClientPrograms, client_programs
 from analyzer.interfaces.call_contents.session_records import session_record
-from analyzer.questions.audit.findings import Finding, finding_record
+from analyzer.questions.audit.findings_and_coverage import Finding, finding_record
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallOutcome, CallRecord
 from analyzer.results.connection import SmbSession

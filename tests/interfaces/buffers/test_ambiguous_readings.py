@@ -12,6 +12,7 @@ from analyzer.core.errors import MalformedError
 from analyzer.interfaces.buffers.ambiguous_readings import (
     check_strings,
     id_paddings,
+    string_offsets,
     string_table_base,
     without_unpaired,
 )
@@ -253,3 +254,11 @@ def test_strings_that_share_bytes_are_refused_beyond_twice_the_table() -> None:
 
 def test_text_is_looked_at_from_its_beginning() -> None:
     assert without_unpaired(HIGH + b"a\0") == BAD + b"a\0"
+
+
+@pytest.mark.parametrize("zeros", [3, 4, 5])
+def test_the_last_nul_stands_at_an_even_place(zeros: int) -> None:
+    data = b"a\0" + bytes(zeros)
+    last = len(data) - 2 - len(data) % 2
+    assert string_offsets(data, (0, last), 0).lost == []
+    assert string_offsets(data, (0, last + 2), 0).lost == [1]

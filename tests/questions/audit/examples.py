@@ -15,7 +15,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from analyzer.questions.audit.findings import Coverage, Finding
+from analyzer.questions.audit.findings_and_coverage import Coverage, Finding
 from analyzer.questions.audit.rule_verdicts import Outcome
 
 PATH = Path(__file__).with_name("examples.txt")

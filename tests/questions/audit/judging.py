@@ -8,7 +8,7 @@ from typing import Any
 
 from analyzer.core.events import Event
 from analyzer.questions.audit.audit_engine import Audit, Profile
-from analyzer.questions.audit.findings import Coverage, Finding
+from analyzer.questions.audit.findings_and_coverage import Coverage, Finding
 from analyzer.questions.audit.rule_registry import every_rule
 from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.results.analysis import Analysis

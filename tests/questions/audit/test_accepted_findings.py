@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.core.errors import InputError
-from analyzer.questions.audit.findings import Accepted, read_baseline
+from analyzer.questions.audit.findings_and_coverage import Accepted, read_baseline
 
 WHOLE = {"rule": "PCQ1", "requirement": "R", "method": "M", "field": "response.x[]", "seen": "5"}
 

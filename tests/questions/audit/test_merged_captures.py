@@ -8,7 +8,7 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
-from analyzer.questions.audit.findings import Finding
+from analyzer.questions.audit.findings_and_coverage import Finding
 from analyzer.questions.audit.rules.handles import DISORDERED
 from tests import truth
 from tests.analyses import analysis_of_file

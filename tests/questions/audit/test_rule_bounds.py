@@ -6,23 +6,22 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import hypothesis.strategies as st
-import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
 from analyzer.questions.audit.audit_engine import RootCauses
-from analyzer.questions.audit.buffer_checks import string_offsets
 from analyzer.questions.audit.call_evidence import Evidence
 from analyzer.questions.audit.data_answers import Block as DataBlock
 from analyzer.questions.audit.identifier_lists import IdentifierBlock, chained
 from analyzer.questions.audit.rule_plans import likeness_of
 from analyzer.questions.audit.rule_verdicts import At, Judgement, Outcome
-from analyzer.questions.audit.rules import clocks, counter_values, handles, registrations, stubs
+from analyzer.questions.audit.rules import clocks, counter_values, parameters, registrations, stubs
+from analyzer.questions.audit.rules import queries as query_rules
 from analyzer.questions.audit.rules.alignment_and_byte_order import _FITS, _misplaced
-from analyzer.questions.audit.rules.error_codes import _too_short
+from analyzer.questions.audit.rules.identifiers import _too_short
 from analyzer.questions.audit.rules.instances import instance_list_malformed
-from analyzer.questions.audit.rules.parameters import lcid_out_of_place
-from analyzer.questions.audit.rules.stubs import _BEHIND_NAME, _RPC_BY_OTHER_NAMES, SIZES
+from analyzer.questions.audit.rules.parameters import SIZES, lcid_out_of_place
+from analyzer.questions.audit.rules.stubs import _BEHIND_NAME, _RPC_BY_OTHER_NAMES
 from tests.build.buffers import Block, identifier, perf_data, wide
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of
 from tests.questions.audit.judging import ANY, checked, judged, judgement_words
@@ -55,7 +54,7 @@ def sizes_of_an_answer(opnum=0, status=0, room=100, out=100, needed=100):
     answered = {"pdwOutSize": out, "pdwRtnSize": needed}
     call = SimpleNamespace(opnum=opnum, status=status, asked={"dwInSize": room}, answered=answered)
     call.judged_side = "response"
-    return checked(stubs.answer_sizes_disagree, call)
+    return checked(parameters.answer_sizes_disagree, call)
 
 
 @TABLES.of(
@@ -70,8 +69,8 @@ def where_sizes_differ_what_was_returned_decides(out, needed, returned, buffer=N
     buffer = buffer and SimpleNamespace(problem=1 if buffer == "damaged" else None)
     counts = None if returned is None else SimpleNamespace(actual_count=SimpleNamespace(value=returned))
     call = SimpleNamespace(opnum=0, reply=SimpleNamespace(buffer=buffer), judged_side="response")
-    with patch.object(stubs, "answer_counts", lambda side: counts):
-        return judgement_words([stubs._unequal_sizes(call, 100, out, needed)])
+    with patch.object(parameters, "answer_counts", lambda side: counts):
+        return judgement_words([parameters._unequal_sizes(call, 100, out, needed)])
 
 
 def test_each_method_has_requirements_of_its_own():
@@ -181,14 +180,6 @@ def test_what_is_long_and_of_no_layout_is_like_nothing():
     make = Calls()
     found = likenesses(*(make.exchange(9, bytes(size), None) for size in (4096, 4097)))
     assert [one is None for one in found] == [False, True]
-
-
-@pytest.mark.parametrize("zeros", [3, 4, 5])
-def test_the_last_nul_stands_at_an_even_place(zeros):
-    data = b"a\0" + bytes(zeros)
-    last = len(data) - 2 - len(data) % 2
-    assert string_offsets(data, (0, last), 0).lost == []
-    assert string_offsets(data, (0, last + 2), 0).lost == [1]
 
 
 # ------------------------------------------------------------------------------------------------ clocks of data answers
@@ -310,11 +301,11 @@ def the_clock_of_a_counter_is_another_of_its_set(records, types):
 def whether_another_query_was_open_at_call_2(first_adds, closed):
     """Than query 1 of the server, than itself, than one of another server."""
     held = SimpleNamespace(closed=closed, number=2, server=SimpleNamespace(ip="s"))
-    holding = handles._Holding([held], first_adds)
+    open_queries = query_rules._OpenQueries([held], first_adds)
     asked = [
         SimpleNamespace(number=number, server=SimpleNamespace(ip=ip)) for number, ip in ((1, "s"), (2, "s"), (1, "t"))
     ]
-    return [holding.is_another(than, 2) for than in asked]
+    return [open_queries.was_another_open(than, 2) for than in asked]
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.none() | st.integers(1, 12)), max_size=6), st.integers(0, 12))
@@ -324,11 +315,11 @@ def test_of_many_queries_one_that_was_open_is_enough(queries, call):
     every = [
         SimpleNamespace(closed=closed, number=number, server=server) for number, (_, closed) in enumerate(queries, 1)
     ]
-    holding = handles._Holding(every, {number: first for number, (first, _) in enumerate(queries, 1)})
+    open_queries = query_rules._OpenQueries(every, {number: first for number, (first, _) in enumerate(queries, 1)})
     for than in every:
         others = [one for number, one in enumerate(queries, 1) if number != than.number]
         was_open = any(first < call and (closed is None or closed > call) for first, closed in others)
-        assert holding.is_another(than, call) is was_open
+        assert open_queries.was_another_open(than, call) is was_open
 
 
 class _Events(list):
@@ -342,7 +333,7 @@ def test_a_list_that_is_not_known_hides_no_later_one():
     """Of each query that is listed, whether what others hold is in it; one that cannot be read is in doubt alone."""
     mine, theirs = (SimpleNamespace(counterset="g", counter_id=number, instance="a") for number in (2, 1))
     block = IdentifierBlock(0, 0, "g", 0, 48, 1, 0, 0, 0, wide("A"))
-    assert handles._key(theirs) == ("g", 1, "a")
+    assert query_rules._counter_key(theirs) == ("g", 1, "a")
 
     def event(kind, number, held=None, succeeded=True, of=None):
         view = SimpleNamespace(held=held, unknown=None)
@@ -367,7 +358,7 @@ def test_a_list_that_is_not_known_hides_no_later_one():
         )
     ]
     evidence = SimpleNamespace(lifetimes=lifetimes, call=lambda number: SimpleNamespace(number=number, response=listed))
-    made = list(handles.counter_of_another_query_reported.call.made(evidence))
+    made = list(query_rules.counter_of_another_query_reported.call.made(evidence))
     found = [(one.outcome.value, one.call.number if one.call else None) for one in made]
     assert found == [("inconclusive", 4), ("fail", 5), ("pass", None)]
     assert made[1].seen == "counter 1 of g, instance 'A', which was added to q2"

@@ -30,13 +30,13 @@ DENIED, MEMORY, RESOURCES = "ERROR_ACCESS_DENIED", "ERROR_OUTOFMEMORY", "ERROR_N
 @pytest.mark.parametrize(
     ("codes", "names"),
     [
-        (error_codes._ELSEWHERE, (DENIED, MEMORY, RESOURCES)),
+        (error_codes.REFUSED_ELSEWHERE, (DENIED, MEMORY, RESOURCES)),
         (
             (error_codes.GUID_NOT_FOUND, error_codes.ITEM_NOT_FOUND, error_codes.INVALID_PARAMETER, ACCESS_DENIED),
             ("ERROR_WMI_GUID_NOT_FOUND", "ERROR_WMI_ITEMID_NOT_FOUND", "ERROR_INVALID_PARAMETER", DENIED),
         ),
         (
-            (error_codes.INSTANCE_NOT_FOUND, error_codes.INVALID_REGINFO),
+            (instances.INSTANCE_NOT_FOUND, instances.INVALID_REGINFO),
             ("ERROR_WMI_INSTANCE_NOT_FOUND", "ERROR_WMI_INVALID_REGINFO"),
         ),
         (

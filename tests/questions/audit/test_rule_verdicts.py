@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 
 from analyzer.core.errors import InputError
-from analyzer.questions.audit.audit_engine import Audit, Profile, select
+from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.findings import _MOST_REASONS, Accepted, Coverage, actor_of
-from analyzer.questions.audit.rule_registry import Level, Look, Reads, Rule, catalogue, every_rule
+from analyzer.questions.audit.findings_and_coverage import _MOST_REASONS, Accepted, Coverage, actor_of
+from analyzer.questions.audit.rule_registry import Level, Look, Reads, Rule, catalogue, every_rule, select_rules
 from analyzer.questions.audit.rule_verdicts import (
     Actor,
     At,
@@ -22,7 +22,7 @@ from analyzer.questions.audit.rule_verdicts import (
     inconclusive,
     passed,
 )
-from analyzer.questions.audit.rules.queries import _Case, _Covering
+from analyzer.questions.audit.rules.queries import _Covering, _StatusCase
 from analyzer.questions.audit.server_statements import InstanceList, Knowledge
 from analyzer.questions.audit.values_with_counters import NO_HANDLE
 from analyzer.results.methods.perflib import NONE_ID
@@ -199,7 +199,7 @@ def test_so_many_reasons_are_kept_and_all_are_counted() -> None:
 
 
 def codes(*chosen: str, ignored: tuple[str, ...] = ()) -> set[str]:
-    return {rule.code for rule in select(every_rule(), chosen, ignored)}
+    return {rule.code for rule in select_rules(every_rule(), chosen, ignored)}
 
 
 def test_rules_are_chosen_by_code_name_layer_section_or_requirement() -> None:
@@ -232,7 +232,7 @@ def test_rules_are_chosen_by_code_name_layer_section_or_requirement() -> None:
 @TABLES.of((("PCQ9999",), ()), ((), ("nothing",)), (("2.2.4.",), ()), (("PCQ101",), ("PCQ1",)))
 def a_selection_that_names_nothing_is_a_sentence(chosen, ignored):
     with pytest.raises(InputError) as raised:
-        select(every_rule(), chosen, ignored)
+        select_rules(every_rule(), chosen, ignored)
     return str(raised.value)
 
 
@@ -379,7 +379,7 @@ def what_a_query_may_hold_under_another_name(*block):
     one = asked(*block)
     found = set()
     for has, added, is_held in ((None, set(), False), (frozenset({one.key}), set(), True), (None, {one.key}, True)):
-        case = _Case(ADDED, one, 0, None, has, added, COVERING)
+        case = _StatusCase(ADDED, one, 0, None, has, added, COVERING)
         assert (case.is_held, case.adds, case.unknown) == (is_held, True, NO_HANDLE)
         found.add(case.may_be_held_otherwise)
     return list(found)
@@ -387,12 +387,12 @@ def what_a_query_may_hold_under_another_name(*block):
 
 @TABLES.of({"dwAdd": 0}, {}, {"dwAdd": 5})
 def what_adds(**given):
-    return _Case(SimpleNamespace(asked=given), asked("g", 1, "a"), 0, None, None, set(), COVERING).adds
+    return _StatusCase(SimpleNamespace(asked=given), asked("g", 1, "a"), 0, None, None, set(), COVERING).adds
 
 
 @TABLES.of(None, "a reason")
 def why_it_is_not_known_what_a_query_holds(unknown):
-    return _Case(ADDED, asked("g", 1, "a"), 0, SimpleNamespace(unknown=unknown), None, set(), COVERING).unknown
+    return _StatusCase(ADDED, asked("g", 1, "a"), 0, SimpleNamespace(unknown=unknown), None, set(), COVERING).unknown
 
 
 test_what_becomes_of_a_judgement_is_as_was_read_through = held(__file__, TABLES)

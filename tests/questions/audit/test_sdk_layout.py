@@ -5,7 +5,7 @@ from struct import pack
 from analyzer.core.events import Event
 from analyzer.interfaces.buffers.value_rows import perf_data_rows
 from analyzer.questions.audit.audit_engine import Audit, Profile
-from analyzer.questions.audit.findings import Finding
+from analyzer.questions.audit.findings_and_coverage import Finding
 from analyzer.results.security import AuthLevel
 from tests.build.buffers import Block, counter_data, identifier, perf_data, string_table
 from tests.build.calls import Calls, analysis_of

@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.core.events import Event
 from analyzer.questions.audit.audit_engine import Audit, Profile
-from analyzer.questions.audit.findings import JUDGED, Coverage
+from analyzer.questions.audit.findings_and_coverage import JUDGED, Coverage
 from analyzer.questions.audit.rule_registry import catalogue, every_rule
 from analyzer.questions.audit.rule_verdicts import Deviation, Outcome
 from tests.build.buffers import Block, identifier, perf_data, string_table, wide

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyzer.questions.audit.buffer_checks import NO_REGISTRATION
+from analyzer.questions.audit.server_statements import NO_REGISTRATION
 from analyzer.questions.audit.values_with_counters import LISTED, NO_HANDLE
 from tests.build.buffers import Block, identifier, perf_data, string_table
 from tests.build.calls import COUNTERSET, Calls, sealed

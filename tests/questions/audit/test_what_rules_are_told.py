@@ -10,19 +10,20 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.traced_bytes import TracedBytes
+from analyzer.interfaces.buffers.ambiguous_readings import string_offsets
 from analyzer.questions.audit import rule_plans as module
-from analyzer.questions.audit.audit_engine import Audit, select
-from analyzer.questions.audit.buffer_checks import (
-    has_instances,
-    identifiers_of,
-    judgements,
-    status_violation,
-    string_offsets,
-    text_flaw,
+from analyzer.questions.audit.audit_engine import Audit
+from analyzer.questions.audit.buffer_checks import judgements
+from analyzer.questions.audit.call_evidence import (
+    _MOST_SHARED,
+    CallEvidence,
+    CallIndex,
+    Evidence,
+    SideEvidence,
+    _field_on_path,
 )
-from analyzer.questions.audit.call_evidence import _MOST_SHARED, CallEvidence, CallIndex, Evidence, SideEvidence, _find
-from analyzer.questions.audit.findings import Accepted
-from analyzer.questions.audit.identifier_lists import read_identifiers
+from analyzer.questions.audit.findings_and_coverage import Accepted
+from analyzer.questions.audit.identifier_lists import read_identifiers, readable_identifiers
 from analyzer.questions.audit.rule_plans import (
     _AUTH_LENGTH,
     _BODY,
@@ -33,13 +34,13 @@ from analyzer.questions.audit.rule_plans import (
     _SEC_TRAILER,
     Plan,
     Plans,
-    _apart,
     _is_read,
     _pdu,
+    _split_judgements,
     _why_unreadable,
     about,
 )
-from analyzer.questions.audit.rule_registry import Reads, every_rule
+from analyzer.questions.audit.rule_registry import Reads, every_rule, select_rules
 from analyzer.questions.audit.rule_verdicts import (
     At,
     Confidence,
@@ -50,7 +51,10 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
+from analyzer.questions.audit.rules.error_codes import status_violation
 from analyzer.questions.audit.rules.identifiers import _chain
+from analyzer.questions.audit.rules.names import text_flaw
+from analyzer.questions.audit.server_statements import has_instances
 from analyzer.questions.audit.stub_and_pdu_fields import (
     answer_counts,
     machine_name,
@@ -155,7 +159,7 @@ def test_what_passed_and_what_cannot_be_stated_is_counted() -> None:
     wrong = failed(call_of(Calls().open_query()), At("request"), "m", of="A")
     unknown = inconclusive("why", None, "A", "B")
     found = [passed("A"), wrong, passed("A", count=4), unknown, unknown, passed("B", count=2)]
-    assert _apart(found, done, doubts) == (wrong,)
+    assert _split_judgements(found, done, doubts) == (wrong,)
     assert done == {"A": 6, "B": 2}
     assert doubts == {("A", "why"): 2, ("B", "why"): 2}
 
@@ -248,7 +252,7 @@ def whether_a_counterset_has_instances(kind):
 
 def test_identifiers_are_those_of_a_side_that_can_be_read() -> None:
     def counts(call: Any) -> list[int]:
-        return [len(identifiers_of(side)) for side in (call.request, call.response)]
+        return [len(readable_identifiers(side)) for side in (call.request, call.response)]
 
     named = identifier(COUNTERSET, name="ab")
     assert counts(call_of(Calls().open_query(), Calls(first_frame=9).validate(named))) == [1, 1]
@@ -378,7 +382,7 @@ ROOT = fields("root", fields("leaf"), fields("wrap", fields("inner", fields("dee
 
 @TABLES.of("leaf", "LEAF", "wrap.inner.deep", "dwDeep", "wrap.dwDeep", "lost", "root", "wrap.lost", "wrap.lost.deep")
 def a_path_leads_to_a_field_by_id_or_spelling_and_over_what_only_wraps(path):
-    return getattr(_find(ROOT, path), "name", None)
+    return getattr(_field_on_path(ROOT, path), "name", None)
 
 
 @TABLES.of("stub[4:8]", "stub[4:800]", "pdu", "pdu.8:16", "pdu[1].80:99", "pdu[0].8:16", "pdu[2].8:16")
@@ -420,7 +424,7 @@ def test_calls_that_are_looked_at_again_share_places_as_before(monkeypatch: pyte
         return place(side, path, span)
 
     monkeypatch.setattr(SideEvidence, "place", look)
-    found = list(Audit(analysis_of(*events), rules=select(every_rule(), ["PCQ717"], ())).findings())
+    found = list(Audit(analysis_of(*events), rules=select_rules(every_rule(), ["PCQ717"], ())).findings())
     assert [finding.call for finding in found] == [2, 4, 6, 8, 10, 12, 14, 16]
     assert [finding.place is not None and finding.place.start for finding in found] == [0] * 8
     assert looked == ["hQuery"]
@@ -430,7 +434,7 @@ def test_findings_of_calls_that_are_alike_are_each_counted() -> None:
     """They have one pattern, and a call, frames and an occurrence each; what a baseline accepts is counted as well."""
     make = Calls()
     analysis = analysis_of(*(make.open_query(status=0) for _ in range(5)))
-    audit = Audit(analysis, rules=select(every_rule(), ["PCQ101"], ()))
+    audit = Audit(analysis, rules=select_rules(every_rule(), ["PCQ101"], ()))
     found = list(audit.findings())
     assert [finding.call for finding in found] == [1, 2, 3, 4, 5]
     assert len({id(finding.pattern) for finding in found}) == 1

@@ -146,7 +146,9 @@ def the_lengths_of_an_object_fit(size=404, **fields):
     {"num_instances": -9, "definition_length": 0, "header_length": 0},
 )
 def why_an_object_cannot_be_read(**fields):
-    *made, doubts = winperf_objects._unreadable(ANY, SimpleNamespace(path="lpData.objects[0]", fields=fields))
+    *made, doubts = winperf_objects._judge_unreadable_object(
+        ANY, SimpleNamespace(path="lpData.objects[0]", fields=fields)
+    )
     assert doubts.outcome is Outcome.INCONCLUSIVE
     failed = [one.requirement for one in made if one.outcome is Outcome.FAILED]
     assert sorted([*failed, *doubts.requirements]) == [f"WP-OT-R0{number}" for number in range(1, 8)]
@@ -160,7 +162,7 @@ def why_an_object_cannot_be_read(**fields):
     *({"num_instances": number, "instances": [{"counter_block": {}}, {}]} for number in (1, 2)),
 )
 def as_many_counters_and_instances_as_are_stated(num_counters=1, **fields):
-    with patch.object(winperf_objects, "_follow", lambda *_: 0):
+    with patch.object(winperf_objects, "_uncounted_instances", lambda *_: 0):
         return judgement_words(winperf_objects._counts(ANY, thing(num_counters=num_counters, **fields), None))
 
 
@@ -188,7 +190,7 @@ def instances_behind_the_last_one_that_is_counted(name):
     for little, data in ((True, behind), (False, turned)):
         block = SimpleNamespace(fields={"little_endian": little})
         item = thing(total_byte_length=100 + len(data), definition_length=100)
-        found.append(winperf_objects._follow(winperf_call(bytes(204) + data + b"more"), item, block))
+        found.append(winperf_objects._uncounted_instances(winperf_call(bytes(204) + data + b"more"), item, block))
     return found
 
 
@@ -239,7 +241,7 @@ def the_length_of_an_instance_covers_its_name(start, length, name):
     """Where it begins in a buffer of 100 bytes, its length, and that of its name; what was expected."""
     one = structure(start, byte_length=length, name_length=name, name_offset=24)
     kept = Counter()
-    found = list(winperf_objects._instance_length(ANY, one, SimpleNamespace(size=100), kept))
+    found = list(winperf_objects._judge_instance_length(ANY, one, SimpleNamespace(size=100), kept))
     return [f"{judged.outcome.value} {judged.expected}" for judged in found] + ["pass"] * kept[INSTANCE]
 
 
@@ -251,7 +253,9 @@ def the_length_of_an_instance_covers_its_name(start, length, name):
 def the_name_of_an_instance_ends_in_a_nul(name, code_page):
     call = winperf_call(b"before" + b"1234" + name + b"\xee\xee")
     kept = Counter()
-    found = winperf_objects._instance_name(call, structure(6, name_length=len(name), name_offset=4), code_page, kept)
+    found = winperf_objects._judge_instance_name(
+        call, structure(6, name_length=len(name), name_offset=4), code_page, kept
+    )
     return judgement_words(found) + ["pass"] * kept[NAME]
 
 

@@ -12,9 +12,9 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.frame_offsets import frame_offsets
 from analyzer.pipeline.run import analyze
-from analyzer.questions.audit.audit_engine import Audit, Profile, select
-from analyzer.questions.audit.findings import VERDICTS, Accepted, baseline_json, read_baseline
-from analyzer.questions.audit.rule_registry import Rule, catalogue, every_rule
+from analyzer.questions.audit.audit_engine import Audit, Profile
+from analyzer.questions.audit.findings_and_coverage import VERDICTS, Accepted, baseline_json, read_baseline
+from analyzer.questions.audit.rule_registry import Rule, catalogue, every_rule, select_rules
 from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.junit import junit_xml
@@ -30,7 +30,7 @@ CODE, REQUIREMENT = "PCQ210", "PCQ-3.1.4.1.2-R15"
 
 
 def pages(*codes: str) -> tuple[Rule, ...]:
-    return select(every_rule(), codes, ())
+    return select_rules(every_rule(), codes, ())
 
 
 def broken() -> Analysis:

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from analyzer.questions.audit.audit_engine import Audit, Profile, select
-from analyzer.questions.audit.rule_registry import every_rule
+from analyzer.questions.audit.audit_engine import Audit, Profile
+from analyzer.questions.audit.rule_registry import every_rule, select_rules
 from analyzer.questions.series.series_limit import SeriesLimit
 from analyzer.results.analysis import Analysis, EvidenceRecord, Input
 from analyzer.screens.formats import report_page
@@ -166,7 +166,7 @@ def test_findings_as_sarif(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_coverage_as_junit_xml() -> None:
-    pages = select(every_rule(), ("PCQ101", "PCQ130", "PCQ425"), ())
+    pages = select_rules(every_rule(), ("PCQ101", "PCQ130", "PCQ425"), ())
     view = AuditView(Audit(broken(), profile=Profile.WINDOWS, rules=pages))
     failing: tuple[Any, ...] = ("fail", "warn"), ("fail",), ("not-exercised", "inconclusive", "untestable")
     texts = {", ".join(verdicts): junit_xml(view, verdicts, EVIDENCE).decode() for verdicts in failing}

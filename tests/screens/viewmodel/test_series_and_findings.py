@@ -3,7 +3,7 @@
 import pytest
 
 from analyzer.questions.audit.audit_engine import Audit, Profile
-from analyzer.questions.audit.findings import finding_record
+from analyzer.questions.audit.findings_and_coverage import finding_record
 from analyzer.questions.series.counter_paths import selection_of
 from analyzer.questions.series.counter_records import counter_records
 from analyzer.screens.viewmodel.call_layers import call_view

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.findings import Coverage, Finding, FindingPattern
+from analyzer.questions.audit.findings_and_coverage import Coverage, Finding, FindingPattern
 from analyzer.questions.audit.rule_registry import Rule, catalogue, every_rule
 from analyzer.questions.audit.rule_verdicts import At, Confidence, Deviation, Judgement, Outcome, Severity
 from analyzer.screens.views.audit import _SHOWN, AuditView, MatrixView

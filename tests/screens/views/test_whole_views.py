@@ -24,9 +24,9 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.json import dumps
 from analyzer.pipeline.packet_rereading import packets_of
 from analyzer.pipeline.run import analyze
-from analyzer.questions.audit.audit_engine import Audit, Profile, select
-from analyzer.questions.audit.findings import Accepted
-from analyzer.questions.audit.rule_registry import every_rule
+from analyzer.questions.audit.audit_engine import Audit, Profile
+from analyzer.questions.audit.findings_and_coverage import Accepted
+from analyzer.questions.audit.rule_registry import every_rule, select_rules
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call
@@ -322,7 +322,7 @@ ACCEPTED = (
 
 
 def matrix() -> MatrixView:
-    pages = select(every_rule(), ("PCQ10", "PCQ21", "PCQ203", "PCQ337"), ())
+    pages = select_rules(every_rule(), ("PCQ10", "PCQ21", "PCQ203", "PCQ337"), ())
     audits = [Audit(analysis, rules=pages) for analysis in (sound(), broken(), analysis_of())]
     for audit in audits:
         list(audit.findings())
@@ -366,18 +366,20 @@ VIEWS: dict[str, Callable[[], Any]] = {
     "audit-sound": lambda: audit_of(sound()),
     "audit-broken": lambda: audit_of(broken()),
     "audit-strict": lambda: AuditView(
-        Audit(broken(), profile=Profile.STRICT, rules=select(every_rule(), ("PCQ130", "PCQ425", "PCQ717"), ()))
+        Audit(broken(), profile=Profile.STRICT, rules=select_rules(every_rule(), ("PCQ130", "PCQ425", "PCQ717"), ()))
     ),
-    "audit-baseline": lambda: AuditView(Audit(broken(), rules=select(every_rule(), ("PCQ50",), ()), baseline=ACCEPTED)),
+    "audit-baseline": lambda: AuditView(
+        Audit(broken(), rules=select_rules(every_rule(), ("PCQ50",), ()), baseline=ACCEPTED)
+    ),
     "timeline-crowded": lambda: Timeline(crowded()),
     "stats-crowded": lambda: Stats(crowded()),
     "sessions-crowded": lambda: Sessions(crowded()),
     "hosts-crowded": lambda: Hosts(crowded()),
     "handles-crowded": lambda: Handles(crowded()),
-    "audit-crowded": lambda: AuditView(Audit(crowded(), rules=select(every_rule(), ("PCQ1",), ()))),
+    "audit-crowded": lambda: AuditView(Audit(crowded(), rules=select_rules(every_rule(), ("PCQ1",), ()))),
     "triage-crowded": lambda: Triage(("crowd.pcap",), lambda file: crowded()),
     "matrix": matrix,
-    "rules": lambda: RuleList(select(every_rule(), ("PCQ21", "PCQ101"), ())),
+    "rules": lambda: RuleList(select_rules(every_rule(), ("PCQ21", "PCQ101"), ())),
     "triage": lambda: Triage(FOUR, analysed, ("x*: no file",)),
     "triage-whole": lambda: Triage(FOUR, analysed, ("x*: no file",), is_whole=True),
     "guessed": lambda: Decode.from_bytes(perf_data([Block(1, values=((b"\1\0\0\0",),))]), "auto"),

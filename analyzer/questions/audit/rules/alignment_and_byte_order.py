@@ -1,4 +1,4 @@
-"""Rules about every buffer of PerflibV2: where its structures begin, and in which order its bytes are."""
+"""Rules about every buffer of PerflibV2: where its structures begin, what pads them, and in which order its bytes are."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 
-from analyzer.questions.audit.buffer_checks import ASKED_DAMAGED, UNREADABLE, identifiers_of, judgements
+from analyzer.interfaces.buffers.windows_text import utf16_length
+from analyzer.questions.audit.buffer_checks import ASKED_DAMAGED, INFO_DAMAGED, UNREADABLE, judgements, of_data
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.questions.audit.data_answers import Block
-from analyzer.questions.audit.identifier_lists import ByteOrder, chained, tiles
+from analyzer.questions.audit.data_answers import Block, DataAnswer
+from analyzer.questions.audit.identifier_lists import ByteOrder, chained, readable_identifiers, tiles
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, of_sides, rule
 from analyzer.questions.audit.rule_verdicts import (
     At,
@@ -22,7 +23,7 @@ from analyzer.questions.audit.rule_verdicts import (
     inconclusive,
     passed,
 )
-from analyzer.results.methods.perflib import Opnum
+from analyzer.results.methods.perflib import INSTANCES, Opnum
 
 START, RETURNED = "PCQ-2.2.4-R02", "PCQ-3.1.4.1-R03"
 CONTENT, BLOCKS = "PCQ-2.2.4-R03", "PL-QCD-R07"
@@ -57,7 +58,7 @@ def structure_misaligned(call: AskedEvidence) -> Iterator[Judgement]:
 
     Silent: where the buffer is sealed or was not captured, and behind a size that leads nowhere.
     """
-    yield from _starting_at(call, [(block.path, block.at) for block in identifiers_of(call.request)], START)
+    yield from _starting_at(call, [(block.path, block.at) for block in readable_identifiers(call.request)], START)
 
 
 _STARTS_OF_METHOD = {
@@ -84,7 +85,7 @@ def _answered_starts(call: CallEvidence) -> Iterator[Judgement]:
             RETURNED,
         )
     else:
-        blocks = identifiers_of(response)
+        blocks = readable_identifiers(response)
         yield from _starting_at(call, [(block.path, block.at) for block in blocks], START, RETURNED)
 
 
@@ -128,6 +129,69 @@ def _starts_of_data(call: CallEvidence, side: SideEvidence) -> Iterator[Judgemen
         violations.insert(0, Violation("lpData.total_size", (0, 4), "a multiple of 8", f"{answer.header[0]}"))
     message = "the blocks do not begin and end at multiples of 8 bytes"
     yield from judgements(call, len(answer.blocks) + 1, violations, message, of=BLOCKS)
+
+
+@rule("PCQ516", Level.BUFFERS, Severity.WARNING)
+@of_data("PCQ-3.1.4.1.6-R22")
+def instance_padding_not_zero(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    """The padding after an instance name in a data answer is not zero.
+
+    Looks for: blocks of dwType 4 in which other bytes than zeros stand between the NUL of an instance name and the value that
+    follows.
+
+    Why it matters: padding that is not cleared carries old memory of the server to whoever asks.
+
+    Specification: [MS-PCQ] section 3.1.4.1.6, figure 8, demands 0. (Figure 3 demands the contrary of EnumerateCounterSetInstances,
+    and figure 9 says nothing of dwType 6.)
+
+    Flagged: a name of 2 characters and its NUL, then the bytes 41 00.
+
+    Accepted: the same with 00 00; anything in the padding of dwType 6.
+
+    Silent: where the answer is sealed or was not captured; in blocks that cannot be read.
+    """
+    violations: list[Violation] = []
+    looked_at = 0
+    for block in answer.of_type(INSTANCES):
+        for number, row in enumerate(block.rows if block.is_whole else ()):
+            room = answer.data[row.name_at : row.begin]
+            padding = room[utf16_length(room) + 2 :]
+            looked_at += bool(padding)
+            if any(padding):
+                path = f"{block.path}.body.instances.instances[{number}].header"
+                span = (row.begin - len(padding), row.begin)
+                violations.append(Violation(path, span, bytes(len(padding)).hex(" "), padding.hex(" ")))
+    yield from judgements(call, looked_at, violations, "the padding after an instance name is not zero")
+
+
+@rule("PCQ416", Level.BUFFERS, Severity.WARNING)
+@of_calls("PCQ-3.1.4.1.5-R17", INFO_DAMAGED)
+def identifier_padding_not_zero(call: CallEvidence) -> Iterator[Judgement]:
+    """The padding after the name of an answered identifier is not zero.
+
+    Looks for: identifiers of QueryCounterInfo in which other bytes than zeros follow the NUL of the name.
+
+    Why it matters: padding that is not cleared carries old memory of the server to whoever asks.
+
+    Specification: [MS-PCQ] section 3.1.4.1.5, at figure 4, demands that the server sets these bytes to 0. That clients ignore them
+    does not show in traffic.
+
+    Flagged: a name of 2 characters and its NUL, then the bytes 41 00.
+
+    Accepted: the same with 00 00; anything in what clients send.
+
+    Silent: where the answer is sealed or was not captured; behind a Size that leads nowhere.
+    """
+    violations: list[Violation] = []
+    looked_at = 0
+    for block in call.reply.identifiers.blocks:
+        start, stop = block.padding
+        padding = call.reply.data[start:stop]
+        looked_at += bool(padding)
+        if any(padding):
+            zeros = bytes(len(padding)).hex(" ")
+            violations.append(Violation(f"{block.path}.name_padding", (start, stop), zeros, padding.hex(" ")))
+    yield from judgements(call, looked_at, violations, "the padding after the name of an identifier is not zero")
 
 
 LITTLE, OF_ANSWERS = "PCQ-2.2.4-R01", "PCQ-3.1.4.1-R04"

@@ -56,7 +56,8 @@ class _ServerClocks(Watch[CallEvidence]):
 
 
 def _overlaps(call: CallEvidence, before: _Before) -> bool:
-    """Whether a call began before the last one was answered: nobody knows which the server answered first."""
+    """Whether a call began before the data answer with the earlier clocks was given: nobody knows which the server answered
+    first."""
     return call.request is None or call.request.side.first_time_ns < before.captured_ns
 
 

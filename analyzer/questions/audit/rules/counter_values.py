@@ -1,4 +1,4 @@
-"""Rules about the values in data answers, where the capture states the counter and the type of a value."""
+"""Rules about the values in data answers: their sizes, and what they are where the capture states the counter and the type."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.questions.audit.buffer_checks import (
-    DATA,
-    NO_REGISTRATION,
-    UNREADABLE,
-    counters_of_set,
-    judgements,
-    of_data,
-)
+from analyzer.questions.audit.buffer_checks import DATA, UNREADABLE, judgements, of_data
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.data_answers import Block, DataAnswer, Flaw, FlawKind, value_path
 from analyzer.questions.audit.rule_registry import Level, Watch, of_calls, rule
@@ -28,8 +21,9 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
+from analyzer.questions.audit.server_statements import NO_REGISTRATION, counters_of_set
 from analyzer.questions.audit.values_with_counters import LISTED, Unknown, ValueColumn, columns_of, counterset_of
-from analyzer.results.methods.perflib import COUNTERS, COUNTERSET
+from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, INSTANCES, SINGLE
 
 OF_TYPE = {kind: f"PCQ-2.2.4.2-R{number:02}" for number, kind in enumerate(LISTED, 4)}
 SIZE = "PCQ-2.2.4.9-R01"
@@ -83,7 +77,8 @@ def value_size_against_its_type(call: CallEvidence, answer: DataAnswer) -> Itera
 
 
 def _size_flaws(answer: DataAnswer, column: ValueColumn) -> Iterator[Flaw]:
-    """Yields size flaws of counter values: one for each instance whose value has not the size of the type."""
+    """The flaws in the sizes of one counter's values, as a rule reports them: one for each instance whose value has not the size of
+    the type."""
     block, place = column.block, column.place
     wanted = 8 if column.type & _SIZE == _LARGE else 4
     if column.type != _TEXT and set(column.sizes) <= {wanted}:
@@ -102,6 +97,49 @@ def _size_flaws(answer: DataAnswer, column: ValueColumn) -> Iterator[Flaw]:
         if not is_right:
             path = f"{value_path(block, number, place)}.data_size"
             yield Flaw(FlawKind.VALUE_SIZE, path, (at - 8, at - 4), expected, seen)
+
+
+PADDED = "PL-QCD-R08"
+VALUE_SIZES = {
+    SINGLE: (),
+    COUNTERS: ("PCQ-3.1.4.1.6-R16",),
+    INSTANCES: (),
+    COUNTERSET: ("PCQ-3.1.4.1.6-R25",),
+}
+
+
+@rule("PCQ511", Level.BUFFERS, Severity.ERROR)
+@of_data(("PCQ-2.2.4.9-R02", PADDED, "PCQ-3.1.4.1.6-R16", "PCQ-3.1.4.1.6-R25"))
+def value_of_wrong_size(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    """The size of a value does not hold it, or leaves out its padding.
+
+    Looks for: PERF_COUNTER_DATA structures whose dwSize is below 8 + dwDataSize, or does not lead to the next structure; and, as a
+    note, those whose dwSize leaves out the padding.
+
+    Why it matters: a client advances by dwSize from value to value. One wrong size gives every counter behind it another's value.
+
+    Specification: [MS-PCQ] section 2.2.4.9: dwSize is the size of the structure and of the data; it does not speak of padding.
+    Section 2.2.4 lets every structure begin at a multiple of 8; perflib.h says that the padding is counted in dwSize. Section
+    3.1.4.1.6 makes values of types 2 and 6 such a structure followed by its data.
+
+    Flagged: dwDataSize 8 with dwSize 8. A note: dwDataSize 4 with dwSize 12, which fits the words of 2.2.4.9, not those of
+    perflib.h.
+
+    Accepted: dwDataSize 4 with dwSize 16, or with dwSize 12 and the next structure at the next multiple of 8.
+
+    Silent: where the answer is sealed or was not captured; in blocks that cannot be read at all.
+    """
+    for kind, of_type in VALUE_SIZES.items():
+        wrong = answer.flaws_of(FlawKind.VALUE_SIZE, block_types=(kind,))
+        unpadded = answer.flaws_of(FlawKind.VALUE_UNPADDED, block_types=(kind,))
+        right = sum(block.num_values for block in answer.of_type(kind)) - len(wrong)
+        if right > 0:
+            yield passed("PCQ-2.2.4.9-R02", *of_type, count=right)
+        if right > len(unpadded):
+            yield passed(PADDED, count=right - len(unpadded))
+        message, of = "the size of a value does not lead to what follows it", ("PCQ-2.2.4.9-R02", PADDED, *of_type)
+        yield from judgements(call, 0, wrong, message, of=of)
+        yield from judgements(call, 0, unpadded, "the size of a value leaves out its padding", of=PADDED, note=True)
 
 
 @rule("PCQ602", Level.VALUES, Severity.ERROR)

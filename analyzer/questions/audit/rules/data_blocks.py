@@ -1,15 +1,28 @@
-"""Rules about the header and the blocks of a data answer: sizes, counts, types, padding and statuses."""
+"""Rules about the header and the blocks of a data answer: sizes, counts, types and statuses, and whether they fit the query."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
-from analyzer.interfaces.buffers.windows_text import utf16_length
-from analyzer.questions.audit.buffer_checks import judgements, of_data, status_violation
+from analyzer.questions.audit.buffer_checks import DATA, judgements, of_data
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.data_answers import DataAnswer, FlawKind
-from analyzer.questions.audit.rule_registry import Level, rule
-from analyzer.questions.audit.rule_verdicts import Judgement, Severity, Violation, inconclusive, passed
+from analyzer.questions.audit.data_answers import UNCOUNTABLE, Block, DataAnswer, FlawKind
+from analyzer.questions.audit.rule_registry import Level, of_calls, rule
+from analyzer.questions.audit.rule_verdicts import (
+    At,
+    Confidence,
+    Judgement,
+    Severity,
+    Violation,
+    inconclusive,
+    judge,
+    passed,
+)
+from analyzer.questions.audit.rules.error_codes import status_violation
+from analyzer.questions.audit.server_statements import counters_of_set, has_instances
+from analyzer.questions.audit.values_with_counters import NO_COUNTER, counter_of, held_of, why_unknown
+from analyzer.results.calls.query_state import Identifier
 from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
 
 HEADER = ("PCQ-2.2.4.7-R01", "PCQ-3.1.4.1.6-R11", "PL-QCD-R01")
@@ -175,97 +188,6 @@ def block_content_not_of_its_type(call: CallEvidence, answer: DataAnswer) -> Ite
         yield from judgements(call, looked_at, violations, message, of=(*layout, FORMAT))
 
 
-PADDED = "PL-QCD-R08"
-VALUE_SIZES = {
-    SINGLE: (),
-    COUNTERS: ("PCQ-3.1.4.1.6-R16",),
-    INSTANCES: (),
-    COUNTERSET: ("PCQ-3.1.4.1.6-R25",),
-}
-
-
-@rule("PCQ511", Level.BUFFERS, Severity.ERROR)
-@of_data(("PCQ-2.2.4.9-R02", PADDED, "PCQ-3.1.4.1.6-R16", "PCQ-3.1.4.1.6-R25"))
-def value_of_wrong_size(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
-    """The size of a value does not hold it, or leaves out its padding.
-
-    Looks for: PERF_COUNTER_DATA structures whose dwSize is below 8 + dwDataSize, or does not lead to the next structure; and, as a
-    note, those whose dwSize leaves out the padding.
-
-    Why it matters: a client advances by dwSize from value to value. One wrong size gives every counter behind it another's value.
-
-    Specification: [MS-PCQ] section 2.2.4.9: dwSize is the size of the structure and of the data; it does not speak of padding.
-    Section 2.2.4 lets every structure begin at a multiple of 8; perflib.h says that the padding is counted in dwSize. Section
-    3.1.4.1.6 makes values of types 2 and 6 such a structure followed by its data.
-
-    Flagged: dwDataSize 8 with dwSize 8. A note: dwDataSize 4 with dwSize 12, which fits the words of 2.2.4.9, not those of
-    perflib.h.
-
-    Accepted: dwDataSize 4 with dwSize 16, or with dwSize 12 and the next structure at the next multiple of 8.
-
-    Silent: where the answer is sealed or was not captured; in blocks that cannot be read at all.
-    """
-    for kind, of_type in VALUE_SIZES.items():
-        wrong = answer.flaws_of(FlawKind.VALUE_SIZE, block_types=(kind,))
-        unpadded = answer.flaws_of(FlawKind.VALUE_UNPADDED, block_types=(kind,))
-        right = sum(block.num_values for block in answer.of_type(kind)) - len(wrong)
-        if right > 0:
-            yield passed("PCQ-2.2.4.9-R02", *of_type, count=right)
-        if right > len(unpadded):
-            yield passed(PADDED, count=right - len(unpadded))
-        message, of = "the size of a value does not lead to what follows it", ("PCQ-2.2.4.9-R02", PADDED, *of_type)
-        yield from judgements(call, 0, wrong, message, of=of)
-        yield from judgements(call, 0, unpadded, "the size of a value leaves out its padding", of=PADDED, note=True)
-
-
-INSTANCES_SIZE, INSTANCES_NUMBER, INSTANCE_HEADER = "PCQ-2.2.4.10-R01", "PCQ-2.2.4.10-R02", "PL-QCD-R09"
-# The number of instances, and the form of each, by the type of the block.
-OF_INSTANCES = {
-    INSTANCES: ("PCQ-3.1.4.1.6-R21", "PCQ-3.1.4.1.6-R20"),
-    COUNTERSET: ("PCQ-3.1.4.1.6-R28", "PCQ-3.1.4.1.6-R24"),
-}
-
-
-@rule("PCQ512", Level.BUFFERS, Severity.ERROR)
-@of_data((INSTANCES_SIZE, INSTANCES_NUMBER, INSTANCE_HEADER, *OF_INSTANCES[INSTANCES], *OF_INSTANCES[COUNTERSET]))
-def instances_miscounted(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
-    """The instances in a block are not as many, or not as large, as their headers say.
-
-    Looks for: blocks of dwType 4 and 6 with one of these flaws:
-
-    - dwInstances is not the number of instances that follow.
-    - dwTotalSize does not end with the last instance.
-    - The Size of an instance header does not lead to the instance's values, or is no multiple of 8.
-
-    Why it matters: an instance that is there and not counted is not shown, one that is counted and not there is made of other
-    bytes.
-
-    Specification: [MS-PCQ] section 2.2.4.10: dwTotalSize covers this header and all instance data, dwInstances is the number of
-    instances. Section 3.1.4.1.6 demands that the number of instance blocks is the same, for types 4 and 6. Section 2.2.4.5:
-    Size covers the instance header and its name. perflib.h pads it to a multiple of 8 and counts the padding.
-
-    Flagged: dwInstances 3 with two instances; a dwTotalSize that leaves out the 8 bytes of its own header.
-
-    Accepted: dwInstances 0 and dwTotalSize 8.
-
-    Silent: where the answer is sealed or was not captured; in blocks that cannot be read at all.
-    """
-    for kind, (number, form) in OF_INSTANCES.items():
-        blocks = [block for block in answer.of_type(kind) if block.instances_at is not None]
-        types, instances = (kind,), sum(len(block.rows) for block in blocks)
-        violations = answer.flaws_of(FlawKind.INSTANCES_SIZE, block_types=types)
-        message = "the total size of the instances does not end with the last of them"
-        yield from judgements(call, len(blocks), violations, message, of=INSTANCES_SIZE)
-        violations = answer.flaws_of(FlawKind.INSTANCE_COUNT, block_types=types)
-        message = "another number of instances follows than was reported"
-        yield from judgements(call, len(blocks), violations, message, of=(INSTANCES_NUMBER, number))
-        violations = answer.flaws_of(FlawKind.INSTANCE_SIZE, block_types=types)
-        unpadded = answer.flaws_of(FlawKind.INSTANCE_UNPADDED, block_types=types)
-        message, of = "the size of an instance does not lead to its values", (INSTANCE_HEADER, form)
-        yield from judgements(call, instances - len(unpadded), violations, message, of=of)
-        yield from judgements(call, 0, unpadded, "the size of an instance leaves out its padding", of=INSTANCE_HEADER)
-
-
 IDS_SIZE, IDS_NUMBER = "PCQ-2.2.4.11-R01", "PCQ-2.2.4.11-R02"
 OF_IDS = {COUNTERS: "PCQ-3.1.4.1.6-R18", COUNTERSET: "PCQ-3.1.4.1.6-R26"}
 
@@ -326,39 +248,6 @@ def reserved_of_block_used(call: CallEvidence, answer: DataAnswer) -> Iterator[J
     yield from judgements(call, len(answer.blocks), violations, "the reserved field of a block is not zero")
 
 
-@rule("PCQ516", Level.BUFFERS, Severity.WARNING)
-@of_data("PCQ-3.1.4.1.6-R22")
-def instance_padding_not_zero(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
-    """The padding after an instance name in a data answer is not zero.
-
-    Looks for: blocks of dwType 4 in which other bytes than zeros stand between the NUL of an instance name and the value that
-    follows.
-
-    Why it matters: padding that is not cleared carries old memory of the server to whoever asks.
-
-    Specification: [MS-PCQ] section 3.1.4.1.6, figure 8, demands 0. (Figure 3 demands the contrary of EnumerateCounterSetInstances,
-    and figure 9 says nothing of dwType 6.)
-
-    Flagged: a name of 2 characters and its NUL, then the bytes 41 00.
-
-    Accepted: the same with 00 00; anything in the padding of dwType 6.
-
-    Silent: where the answer is sealed or was not captured; in blocks that cannot be read.
-    """
-    violations: list[Violation] = []
-    looked_at = 0
-    for block in answer.of_type(INSTANCES):
-        for number, row in enumerate(block.rows if block.is_whole else ()):
-            room = answer.data[row.name_at : row.begin]
-            padding = room[utf16_length(room) + 2 :]
-            looked_at += bool(padding)
-            if any(padding):
-                path = f"{block.path}.body.instances.instances[{number}].header"
-                span = (row.begin - len(padding), row.begin)
-                violations.append(Violation(path, span, bytes(len(padding)).hex(" "), padding.hex(" ")))
-    yield from judgements(call, looked_at, violations, "the padding after an instance name is not zero")
-
-
 @rule("PCQ540", Level.BUFFERS, Severity.WARNING)
 @of_data("PCQ-2.2.4.8-R01")
 def block_status_unknown(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
@@ -387,3 +276,138 @@ def block_status_unknown(call: CallEvidence, answer: DataAnswer) -> Iterator[Jud
     message, sound = "the status of a block is no Win32 error code", len(answer.blocks) - len(violations["warn"])
     yield from judgements(call, sound, violations["fail"], message)
     yield from judgements(call, 0, violations["warn"], message, warn=True)
+
+
+_NUM_BLOCKS = At("response", "lpData.num_blocks", (4, 8))
+
+
+@rule("PCQ546", Level.SEQUENCES, Severity.ERROR, "blocks-unlike-the-query")
+@of_calls("PCQ-3.1.1.5-R03", DATA)
+def block_count_not_of_query(call: CallEvidence) -> Iterator[Judgement]:
+    """A data answer has more or fewer blocks than the query holds counters.
+
+    Looks for: answers of QueryCounterData on handles whose counters the capture states, and the number of their blocks.
+
+    Why it matters: with a block missing, every one behind it stands at the place of another counter.
+
+    Specification: [MS-PCQ] section 3.1.1.5: a data query covers every counter identifier of the handle's list. One that could not
+    be read has an error block, which counts.
+
+    Flagged: two blocks on a handle to which three counters were added.
+
+    Accepted: three blocks, one of type 0.
+
+    Silent: where the capture does not state what the handle holds, or the same counter was added to it twice with success: then it
+    may count once or twice.
+    """
+    found = held_of(call)
+    if isinstance(found, str):
+        yield inconclusive(found, call)
+        return
+    (query, held), answer = found, call.reply.answer
+    if query.id_source == "index" and len(query.blocks) != len(held):
+        yield inconclusive("QueryCounterInfo reported the same counter, or the same position, twice", call)
+    elif not answer.can_be_counted:
+        yield inconclusive(UNCOUNTABLE, call)
+    else:
+        is_kept, message = (
+            len(answer.blocks) == len(held),
+            "the answer has another number of blocks than the query holds counters",
+        )
+        expected, seen = f"{len(held)}, one for each counter held", f"{len(answer.blocks)} blocks"
+        yield judge(is_kept, call, _NUM_BLOCKS, message, expected, seen, confidence=Confidence.MEDIUM)
+
+
+OF_TYPE = {
+    ERROR: "PCQ-2.2.4.8-R03",
+    SINGLE: "PCQ-2.2.4.8-R04",
+    COUNTERS: "PCQ-2.2.4.8-R05",
+    INSTANCES: "PCQ-2.2.4.8-R06",
+    COUNTERSET: "PCQ-2.2.4.8-R07",
+}
+POSITION, ORDER = "PCQ-2.2.4.6-R05", "PL-QCD-R10"
+# Wildcards, and the types of block that can answer each.
+ALL_COUNTERS, ALL_INSTANCES = "PCQ-3.1.4.1.7-R15", "PCQ-3.1.4.1.7-R16"
+_OF_WILDCARD = {ALL_COUNTERS: (COUNTERS, COUNTERSET), ALL_INSTANCES: (INSTANCES, COUNTERSET)}
+
+
+@rule("PCQ545", Level.SEQUENCES, Severity.ERROR, "block-unlike-its-counter")
+@of_data((*OF_TYPE.values(), POSITION, ORDER, ALL_COUNTERS, ALL_INSTANCES))
+def block_type_not_of_counter(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    """A block of data is of another form than the counter asks for that stands at its place.
+
+    Looks for: counter header blocks whose position the capture connects with an identifier of the query, either by the Index of
+    QueryCounterInfo or by the order in which counters were added. The rule reports a dwType that cannot answer the identifier:
+    several values for one counter, a single one for a wildcard, instances for a single instance.
+
+    Why it matters: blocks carry no names. A client takes the values in a block for those of the counter at its place.
+
+    Specification: [MS-PCQ] section 2.2.4.8: type 1 is a single value, 2 several counters, 4 several instances of a counter, 6 all
+    counters of all instances. Section 2.2.4.6: Index is the position of a counter's data; perflib.h: blocks stand in that order.
+    Section 3.1.4.1.7: CounterId 0xFFFFFFFF asks for all counters, the instance name "*" for all instances.
+
+    Flagged: a block of type 6 where QueryCounterInfo reported one counter of one instance; of type 1 where it reported of a
+    CounterId 0xFFFFFFFF.
+
+    Accepted: an error block (type 0) anywhere; type 1 or 4 for the name "*" where the capture does not state whether the counterset
+    has instances.
+
+    Silent: where the capture does not connect blocks and counters. By the order of adding alone nothing can contradict: then the
+    order is not known.
+    """
+    query = call.query
+    if query is None or query.id_source is None:
+        yield inconclusive(why_unknown(query, NO_COUNTER), call)
+        return
+    position = (POSITION, ORDER) if query.id_source == "index" else ()
+    violations: dict[tuple[str, ...], list[Violation]] = defaultdict(list)
+    for block in answer.blocks:
+        known = counter_of(call, block)
+        # A block whose content is not that of its type is not of that type; another rule reports it.
+        if known is None or block.kind not in OF_TYPE or not block.is_whole:
+            continue
+        wildcards = tuple(_wildcards(call, known)) if block.kind != ERROR else ()
+        requirements, kinds = (OF_TYPE[block.kind], *position), _fitting(call, known)
+        if block.kind in kinds:
+            yield passed(*requirements, *wildcards)
+            continue
+        broken = tuple(one for one in wildcards if block.kind not in _OF_WILDCARD[one])
+        if kept := [one for one in wildcards if one not in broken]:
+            yield passed(*kept)
+        violations[(*requirements, *broken)].append(_other_type(block, known, kinds))
+    for of, blocks in violations.items():
+        yield from judgements(
+            call, 0, blocks, "a block is of another form than the counter at its place asks for", of=of
+        )
+
+
+def _wildcards(call: CallEvidence, known: Identifier) -> Iterator[str]:
+    """The requirements about wildcards that a counter identifier in a query invokes."""
+    if not known.names_one_counter and _has_several(call, known):
+        yield ALL_COUNTERS
+    if known.instance == "*" and has_instances(call, known.counterset):
+        yield ALL_INSTANCES
+
+
+def _has_several(call: CallEvidence, known: Identifier) -> bool:
+    """Whether a wildcard for counters in a query stands for more than one counter, as far as is known."""
+    registered = counters_of_set(call, known.counterset)
+    return registered is None or len(registered) != 1
+
+
+def _fitting(call: CallEvidence, known: Identifier) -> tuple[int, ...]:
+    """The types of block that can answer a counter identifier in a query."""
+    one, many = (SINGLE, INSTANCES) if known.names_one_counter else (COUNTERS, COUNTERSET)
+    if not known.names_one_counter and not _has_several(call, known):
+        return tuple(OF_TYPE)
+    named = has_instances(call, known.counterset)
+    if (known.instance and known.names_one_instance) or named is False:
+        return ERROR, one
+    return (ERROR, many) if known.instance == "*" and named else (ERROR, one, many)
+
+
+def _other_type(block: Block, known: Identifier, kinds: tuple[int, ...]) -> Violation:
+    counter = f"counter {known.counter_id}" if known.names_one_counter else "all counters"
+    instance = f"instance {known.instance!r}" if known.instance else "no instance name"
+    expected = f"type {' or '.join(str(kind) for kind in kinds)} for {counter} and {instance}"
+    return block.wrong("block_type", expected, f"type {block.kind}")

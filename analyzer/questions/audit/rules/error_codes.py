@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
+from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.buffers.struct_layouts import COUNTER_INFO, COUNTERSET_INFO, u4s
-from analyzer.questions.audit.buffer_checks import NO_REGISTRATION, instance_type_of, status_violation
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.identifier_lists import HEADER, SIZE, STATUS, chained
 from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
     At,
@@ -24,9 +24,9 @@ from analyzer.questions.audit.stub_and_pdu_fields import returned
 from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, INTERFACE, Opnum, RequestCode
 
 OUT_OF_MEMORY, NO_SYSTEM_RESOURCES, INVALID_PARAMETER = 0xE, 0x5AA, 0x57
-GUID_NOT_FOUND, INSTANCE_NOT_FOUND, ITEM_NOT_FOUND, INVALID_REGINFO = 0x1068, 0x1069, 0x106A, 0x1073
+GUID_NOT_FOUND, ITEM_NOT_FOUND = 0x1068, 0x106A
 # Refusals that come before a method looks at what it was asked, and what may go wrong at any time.
-_ELSEWHERE = (5, OUT_OF_MEMORY, NO_SYSTEM_RESOURCES)
+REFUSED_ELSEWHERE = (5, OUT_OF_MEMORY, NO_SYSTEM_RESOURCES)
 _DATA_ASKED = Reads((Opnum.QUERY_COUNTER_DATA,), ("request", "response"))
 
 SPACE, TYPE = "PCQ-1.8-R01", "PCQ-2.2.3-R02"
@@ -98,6 +98,14 @@ def return_value_not_win32(call: CallEvidence) -> Iterator[Judgement]:
     yield say(call, "status", message, "a Win32 error code", f"{status:#x}", of=of)
 
 
+def status_violation(code: int) -> Literal["warn", "fail"] | None:
+    """Checks a status in a buffer: HRESULT and NTSTATUS values ([MS-PCQ] section 1.8) fail, unassigned codes from 16000 on
+    ([MS-ERREF] section 2.2) warn. Lower codes always pass: a provider's own pass through."""
+    if code & 0x80000000:
+        return "fail"
+    return "warn" if code >= 16000 and win32_name(code) is None else None
+
+
 @rule("PCQ562", Level.STUBS, Severity.WARNING)
 @of_calls("PL-QCD-R06", Reads((Opnum.QUERY_COUNTER_DATA,), ("response",), failure=True))
 def data_query_failure_unknown(call: CallEvidence) -> Iterator[Judgement]:
@@ -143,7 +151,7 @@ def unknown_request_code_not_refused(call: CallEvidence) -> Iterator[Judgement]:
     Silent: where the request or the answer is sealed or was not captured.
     """
     code = call.asked["RequestCode"]
-    if code not in tuple(RequestCode) and call.status not in _ELSEWHERE:
+    if code not in tuple(RequestCode) and call.status not in REFUSED_ELSEWHERE:
         message = f"the server did not refuse RequestCode {code} for what it is"
         expected = "ERROR_INVALID_PARAMETER (0x57)"
         yield judge(call.status == INVALID_PARAMETER, call, "status", message, expected, returned(call))
@@ -179,7 +187,7 @@ def unknown_counterset_served(call: CallEvidence) -> Iterator[Judgement]:
     Silent: where no list of the server was captured. A counterset may be registered after the list was made, so the confidence
     is medium.
     """
-    if call.status in _ELSEWHERE or call.asked.get("RequestCode", 1) not in range(1, 11):
+    if call.status in REFUSED_ELSEWHERE or call.asked.get("RequestCode", 1) not in range(1, 11):
         return
     guid, sure = call.asked["CounterSetGuid"], Confidence.MEDIUM
     is_listed = call.knowledge.lists_counterset(call.server, guid)
@@ -238,7 +246,7 @@ class UnknownCounterServed(Watch[CallEvidence]):
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
         counter = call.asked["RequestLCID"]
         known = self._ids.get((call.server, call.asked["CounterSetGuid"]))
-        if call.status in (*_ELSEWHERE, GUID_NOT_FOUND):
+        if call.status in (*REFUSED_ELSEWHERE, GUID_NOT_FOUND):
             return
         if known is None:
             yield inconclusive("the description of the counterset is not in the capture", call)
@@ -249,97 +257,7 @@ class UnknownCounterServed(Watch[CallEvidence]):
             yield judge(is_kept, call, "status", message, expected, returned(call), confidence=sure)
 
 
-NONE_ACTIVE, REGINFO = "PCQ-3.1.4.1.3-R11", "PCQ-3.1.4.1.3-R12"
 _SINGLE = 0
-
-
-@rule("PCQ704", Level.SEQUENCES, Severity.ERROR, "instances-against-registration")
-@of_calls((NONE_ACTIVE, REGINFO), Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("request", "response")))
-def instances_contradict_registration(call: CallEvidence) -> Iterator[Judgement]:
-    """A list of instances is empty without saying so, or longer than its counterset may be.
-
-    Looks for:
-
-    - EnumerateCounterSetInstances that succeeds with no instance (a warning).
-    - ERROR_WMI_INSTANCE_NOT_FOUND (0x1069) along with data (a warning).
-    - Success with several instances of a counterset that is registered as single-instance.
-
-    Why it matters: that there is nothing to read has its own error code. Several instances of a set that has one mean that provider
-    and registration are of different versions, and the server should not pass that on.
-
-    Specification: [MS-PCQ] section 3.1.4.1.3: ERROR_WMI_INSTANCE_NOT_FOUND is for countersets without active instances.
-    ERROR_WMI_INVALID_REGINFO (0x1073) is for a provider that reports other than was registered, such as several instances of a
-    single-instance counterset.
-
-    Flagged: return value 0 and no data; return value 0 and two instances of a counterset whose InstanceType is 0.
-
-    Accepted: 0x1069 without data; 0x1073 at any time; one instance, with or without a name, of a single-instance counterset.
-
-    Silent: where the registration of the counterset is not in the capture (on the number of instances), or the answer is sealed.
-    """
-    size = len(call.reply.data)
-    if call.status == INSTANCE_NOT_FOUND:
-        message = "data came along with the error that there are no instances"
-        yield judge(not size, call, "pdwOutSize", message, "0", size, of=NONE_ACTIVE, say=warned)
-    elif call.status == INVALID_REGINFO:
-        yield passed(REGINFO)
-    elif call.status == 0 and not size:
-        message = "the server listed no instances and called that success"
-        expected = "ERROR_WMI_INSTANCE_NOT_FOUND (0x1069)"
-        yield warned(call, "pdwOutSize", message, expected, "0 bytes", of=NONE_ACTIVE)
-    elif call.status == 0:
-        kind = instance_type_of(call, call.asked["CounterSetGuid"])
-        if call.reply.buffer is not None and call.reply.buffer.problem is not None:
-            yield inconclusive("the buffer of the response is damaged", call, REGINFO)
-        elif kind is None:
-            yield inconclusive(NO_REGISTRATION, call, REGINFO)
-        elif (instances := len(call.reply.tree.get("instances", ()))) > 1 and kind == _SINGLE:
-            message = "the server listed several instances of a single-instance counterset"
-            expected = "one, or ERROR_WMI_INVALID_REGINFO (0x1073)"
-            yield failed(call, "lpData.instances[1]", message, expected, instances, of=REGINFO)
-
-
-@rule("PCQ705", Level.SEQUENCES, Severity.ERROR)
-@of_calls("PCQ-3.1.4.1.7-R07", Reads((Opnum.VALIDATE_COUNTERS,), ("request", "response")))
-def short_validation_not_refused(call: CallEvidence) -> Iterator[Judgement]:
-    """A server took a buffer for ValidateCounters that holds no whole identifier.
-
-    Looks for: requests with a dwInSize below 40, or with an identifier whose Size is below 40, and the return value.
-
-    Why it matters: an identifier that is shorter than its fixed fields is read beyond its end, or hides the ones after it.
-
-    Specification: [MS-PCQ] section 3.1.4.1.7: the server returns ERROR_INVALID_PARAMETER (0x57) for a buffer that is smaller
-    than one _PERF_COUNTER_IDENTIFIER. It also does so where an identifier in the buffer states a smaller size. A server may
-    instead put this code into the Status of the identifier, which calls that identifier corrupt. The rule accepts both.
-
-    Flagged: dwInSize 24 and return value 0; Size 16 in the second identifier, and success. An empty buffer that is called success
-    is a warning, and so is another error.
-
-    Accepted: return value 0x57; return value 0 with Status 0x57 in the identifier.
-
-    Silent: where the request or the answer is sealed or was not captured.
-    """
-    place = _too_short(call.sent.data)
-    if place is None or call.status in _ELSEWHERE:
-        return
-    at, size = place
-    where, path, status = "dwInSize", "dwInSize", call.status
-    if at is not None:
-        where, path = "the Size of an identifier", f"lpData[{at + SIZE}:{at + SIZE + 4}]"
-        if int.from_bytes(call.reply.data[at + STATUS : at + STATUS + 4], "little") == INVALID_PARAMETER:
-            status = INVALID_PARAMETER
-    message = f"the server did not refuse what is too short for an identifier: {where} is {size}"
-    say, expected = failed if call.status == 0 and call.sent.data else warned, "ERROR_INVALID_PARAMETER (0x57)"
-    is_kept = status == INVALID_PARAMETER
-    yield judge(is_kept, call, At("request", path), message, expected, returned(call), say=say)
-
-
-def _too_short(data: bytes) -> tuple[int | None, int] | None:
-    """Where a counter identifier begins whose Size asks for an error code, being too small (None: the whole buffer is), and the
-    size; None where none is."""
-    if len(data) < HEADER:
-        return None, len(data)
-    return next((one for one in chained(data, SIZE, HEADER) if one[1] < HEADER), None)
 
 
 @rule("PCQ560", Level.SEQUENCES, Severity.ERROR)

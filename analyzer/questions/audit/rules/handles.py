@@ -1,20 +1,18 @@
-"""Rules about query handles: who gives them out, how long they live, and whose query each is."""
+"""Rules about query handles: what they look like, who gives them out, how long they live, and whose each is."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from heapq import nlargest
-from math import inf
-from operator import itemgetter
+from collections.abc import Callable, Iterator
 
-from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, of_capture, rule
+from analyzer.questions.audit.call_evidence import CallEvidence, Evidence, SideEvidence
+from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, of_capture, of_sides, rule
 from analyzer.questions.audit.rule_verdicts import (
     At,
     Confidence,
     Judgement,
+    OfCall,
     Severity,
     failed,
     inconclusive,
@@ -22,9 +20,8 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED, HANDLING, NULL_HANDLE, returned
+from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED, HANDLING, NULL_HANDLE, left_over, returned
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime
-from analyzer.results.calls.query_state import Identifier
 from analyzer.results.methods import winreg
 from analyzer.results.methods.perflib import Opnum
 from analyzer.results.security import AuthLevel
@@ -35,11 +32,11 @@ GIVEN_OUT = "the server gave out the handle"
 DISORDERED = "the order of the frames contradicts that of the bytes, so which of two calls came first is not certain"
 
 
-def _events(
+def handle_events(
     evidence: Evidence, is_wanted: Callable[[HandleCall], bool], *, opened: bool = True
 ) -> Iterator[tuple[HandleLifetime, HandleCall]]:
-    """The wanted calls on query handles, each with the lifetime of its handle (see `HandleEvents.where`): of all handles, or of
-    those alone whose opening was not captured."""
+    """The wanted calls on query handles for rules about handles, each with the lifetime of its handle (see `HandleEvents.where`):
+    of all handles, or of those alone whose opening was not captured."""
     for lifetime in evidence.lifetimes:
         if opened or lifetime.origin != "opened":
             for event in lifetime.events.where(is_wanted):
@@ -58,6 +55,51 @@ def _handle_in(event: HandleCall, part: str = "") -> At:
 def _is_disordered(evidence: Evidence, lifetime: HandleLifetime, event: HandleCall) -> bool:
     """Whether a call on a query handle, its opening or its close may have been made at another time than frames say."""
     return not evidence.analysis.calls.disordered.isdisjoint((event.call, lifetime.opened, lifetime.closed))
+
+
+SHAPE, REFERENCE = "PCQ-2.2.1-R01", "PCQ-2.2.2-R01"
+_REFERENTS = (4, 8)
+
+
+@rule("PCQ203", Level.STUBS, Severity.ERROR, "query-handle-misshapen")
+@of_sides(
+    (SHAPE, REFERENCE),
+    Reads(HANDLING, ("request",)),
+    (SHAPE, REFERENCE),
+    Reads((Opnum.OPEN_QUERY_HANDLE, *HANDLING)),
+)
+def query_handle_malformed(call: OfCall, side: SideEvidence) -> Iterator[Judgement]:
+    """A query handle is not the 20 bytes of a context handle.
+
+    Looks for: handles with attributes other than zero, in requests and answers; handles that are preceded by a referent, which
+    shows by the bytes that are too many and by attributes that are none.
+
+    Why it matters: the runtime of the server finds its state by these 20 bytes. A handle that is shifted by a referent is no
+    handle.
+
+    Specification: [MS-PCQ] sections 2.2.1 and 2.2.2: RPC_HQUERY is a context handle, PRPC_HQUERY a pointer to one. C706 appendix N,
+    [MS-RPCE] section 2.2.5.3.4: attributes (zero) and a UUID, aligned on 4. A top-level pointer is a reference and leaves nothing
+    on the wire.
+
+    Flagged: attributes 1; 28 bytes for dwInSize and a handle, which begin with 0x00020000.
+
+    Accepted: attributes 0 with any UUID, and 20 zero bytes for no handle.
+
+    Silent: where the stub is sealed, was not captured, or does not decode.
+    """
+    for name in ("phQuery", "hQuery") if side.is_readable else ():
+        handle = side.params.get(name)
+        if not isinstance(handle, dict):
+            continue
+        attributes, rest = handle["attributes"], left_over(side)
+        seen = f"{attributes:#x}"
+        if attributes and rest in _REFERENTS:
+            message, displaces = "a query handle is preceded by a referent", side.name == "request"
+            yield failed(call, f"stub[0:{rest}]", message, "the handle", seen, of=REFERENCE, displaces=displaces)
+        else:
+            yield passed(REFERENCE)
+            message = "the attributes of a query handle are not zero"
+            yield judge(not attributes, call, f"{name}.attributes", message, "0", seen, of=SHAPE)
 
 
 ON_SUCCESS, ON_FAILURE = "PCQ-2.2.1-R02", "PCQ-3.1.4.1.4-R09"
@@ -87,7 +129,7 @@ class HandleGivenWithWrongStatus(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         # The first call with success on each handle that no successful call had given out before.
         self._working: dict[tuple[str, str], int] = {}
-        for lifetime, event in _events(evidence, lambda event: event.succeeded, opened=False):
+        for lifetime, event in handle_events(evidence, lambda event: event.succeeded, opened=False):
             self._working.setdefault((lifetime.server.ip, lifetime.handle), event.call)
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
@@ -162,7 +204,7 @@ def handle_never_given_out(evidence: Evidence) -> Iterator[Judgement]:
     is also silent where bytes contradict the order of the frames of the opening and the call.
     """
     kept: Counter[tuple[str, ...]] = Counter()
-    for lifetime, event in _events(evidence, _is_use):
+    for lifetime, event in handle_events(evidence, _is_use):
         of = (UNCHANGED,) if event.kind == "close" else (UNCHANGED, OPENED)
         at = _handle_in(event, ".uuid")
         if lifetime.origin == "not captured":
@@ -225,7 +267,7 @@ def foreign_handle_served(evidence: Evidence) -> Iterator[Judgement]:
     Silent: where the opening may have been missed, and where the answer was not captured or is sealed.
     """
     keys = _registry_handles(evidence)
-    for lifetime, event in _events(evidence, lambda event: event.kind in _OF_KIND, opened=False):
+    for lifetime, event in handle_events(evidence, lambda event: event.kind in _OF_KIND, opened=False):
         is_key = (lifetime.server.ip, lifetime.handle) in keys
         if is_key or lifetime.origin == "never opened":
             method = FOREIGN_HANDLES[_OF_KIND[event.kind]]
@@ -235,7 +277,7 @@ def foreign_handle_served(evidence: Evidence) -> Iterator[Judgement]:
 
 
 def _registry_handles(evidence: Evidence) -> set[tuple[str, str]]:
-    """The handles that the remote registry gave out, with their servers."""
+    """The handles of the remote registry with their servers, which rules about query handles tell from query handles."""
     found: set[tuple[str, str]] = set()
     for call in evidence.calls_of(winreg.INTERFACE):
         if call.status == 0 and not call.is_altered:
@@ -281,10 +323,10 @@ def closed_handle_served(evidence: Evidence) -> Iterator[Judgement]:
 
     Silent: where the close or its answer was not captured or is sealed.
     """
-    for lifetime, event in _events(evidence, _is_use) if evidence.analysis.calls.disordered else ():
+    for lifetime, event in handle_events(evidence, _is_use) if evidence.analysis.calls.disordered else ():
         if lifetime.closed not in (None, event.call) and _is_disordered(evidence, lifetime, event):
             yield inconclusive(DISORDERED)
-    for lifetime, event in _events(evidence, lambda event: "after-close" in event.violations):
+    for lifetime, event in handle_events(evidence, lambda event: "after-close" in event.violations):
         message = f"the server carried out a call on a handle that call {lifetime.closed} had closed"
         yield _refused(evidence, lifetime, event, _handle_in(event), message, "closed", ())
 
@@ -406,7 +448,7 @@ def calls_out_of_order(evidence: Evidence) -> Iterator[Judgement]:
     for lifetime in evidence.lifetimes:
         if lifetime.opened is not None:
             first_open[lifetime.server.ip] = min(lifetime.opened, first_open.get(lifetime.server.ip, lifetime.opened))
-    for lifetime, event in _events(evidence, _is_use):
+    for lifetime, event in handle_events(evidence, _is_use):
         # A handle that is not of this server's is no matter of order where the client has opened others: PCQ712 reports it.
         never_opened, call = lifetime.origin == "never opened", event.call
         if never_opened and first_open.get(lifetime.server.ip, call) < call:
@@ -430,83 +472,3 @@ def calls_out_of_order(evidence: Evidence) -> Iterator[Judgement]:
             message = "the client asked for data of a query without counters"
             yield warned(evidence.call(call), at, message, "counters added before", "none held")
     yield from (passed(*of, count=count) for of, count in kept.items())
-
-
-# Counterset, counter and folded name: an InstanceId of "any" may come back as the one that was found.
-_Key = tuple[str, int, str]
-
-
-@rule("PCQ720", Level.SEQUENCES, Severity.ERROR, "queries-not-kept-apart")
-@of_capture("PCQ-2.2.1-R04", Reads((Opnum.QUERY_COUNTER_INFO,), ("request", "response"), success=True), about="handle")
-def counter_of_another_query_reported(evidence: Evidence) -> Iterator[Judgement]:
-    """A query holds a counter that was added to another one.
-
-    Looks for: answers of QueryCounterInfo with counters that the capture shows being added to another handle of the server, and
-    never to this one.
-
-    Why it matters: each client means its own counters by its handle. Where queries run into each other, clients get values that
-    they did not ask for, and blocks in other places than they expect.
-
-    Specification: [MS-PCQ] section 2.2.1: the server decides by the handle which counters to query. Sections 3.1.1.1 and 3.2.1:
-    the handle lets the server distinguish the queries of clients.
-
-    Flagged: a counter added to the handle of one client, and listed for that of another, to which it was not added.
-
-    Accepted: the same counter added to both.
-
-    Silent: where no two handles were open at once; where the handle was not opened in the capture, or a ValidateCounters on it is
-    sealed or was lost.
-    """
-    holders: dict[tuple[str, _Key], set[int]] = {}
-    first_adds: dict[int, int] = {}
-    for lifetime, event in _events(evidence, lambda event: event.kind == "add" and event.succeeded):
-        first_adds[lifetime.number] = min(event.call, first_adds.get(lifetime.number, event.call))
-        for identifier in event.identifiers or ():
-            holders.setdefault((lifetime.server.ip, _key(identifier)), set()).add(lifetime.number)
-    holding = _Holding(evidence.lifetimes, first_adds)
-    for lifetime, event in _events(evidence, lambda event: event.kind == "info" and event.succeeded):
-        call = evidence.call(event.call)
-        if event.view.held is None or call.response is None or not call.response.is_readable:
-            reason = event.view.unknown or "the list is damaged"
-            yield inconclusive(f"what the handle holds is not known: {reason}", call)
-            continue
-        held = {_key(identifier) for identifier in event.view.held}
-        for block in call.response.identifiers.blocks:
-            key = (block.counterset, block.counter_id, (block.name or "").casefold())
-            others = holders.get((lifetime.server.ip, key), set())
-            if key not in held and others and lifetime.number not in others:
-                message = "a query holds a counter that was added to another one"
-                at = At("response", block.path, block.whole)
-                expected = f"the {len(held)} counters that were added to q{lifetime.number}"
-                yield failed(call, at, message, expected, f"{block.described}, which was added to q{min(others)}")
-                break
-        else:
-            if holding.is_another(lifetime, event.call):
-                yield passed()
-
-
-class _Holding:
-    """When the queries of each server were open and held something."""
-
-    def __init__(self, lifetimes: Sequence[HandleLifetime], first_adds: Mapping[int, int]) -> None:
-        """`first_adds` has the call that first added to a query, by the number of its handle."""
-        held = [(one.server.ip, first_adds[one.number], one) for one in lifetimes if one.number in first_adds]
-        # Of each server the calls that first added something, in order, and with each the two queries of those so far that stay
-        # open longest: the call that closed it, and its number.
-        self._firsts: dict[str, list[int]] = {}
-        self._longest: dict[str, list[list[tuple[float, int]]]] = {}
-        for ip, first, one in sorted(held, key=itemgetter(0, 1)):
-            longest = self._longest.setdefault(ip, [])
-            own = inf if one.closed is None else one.closed, one.number
-            longest.append(nlargest(2, [*(longest[-1] if longest else ()), own]))
-            self._firsts.setdefault(ip, []).append(first)
-
-    def is_another(self, than: HandleLifetime, call: int) -> bool:
-        """Whether another query of the server was open and held something when a call was made."""
-        at = bisect_left(self._firsts.get(than.server.ip, ()), call)
-        longest = self._longest[than.server.ip][at - 1] if at else []
-        return any(closed > call for closed, number in longest if number != than.number)
-
-
-def _key(identifier: Identifier) -> _Key:
-    return identifier.counterset, identifier.counter_id, (identifier.instance or "").casefold()

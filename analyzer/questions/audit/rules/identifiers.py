@@ -1,4 +1,4 @@
-"""Rules about counter identifiers: their sizes, names and padding, and the fields that each side sets."""
+"""Rules about counter identifiers: their sizes and names, the fields that each side sets, and the places that Index states."""
 
 from __future__ import annotations
 
@@ -8,28 +8,39 @@ from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.buffer_checks import (
     ANSWERED_DAMAGED,
     ASKED_DAMAGED,
-    NO_REGISTRATION,
+    INFO_DAMAGED,
+    UNREADABLE,
     VALIDATED,
-    has_instances,
-    identifiers_of,
     judgements,
-    status_violation,
 )
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.questions.audit.identifier_lists import IdentifierBlock
+from analyzer.questions.audit.data_answers import UNCOUNTABLE
+from analyzer.questions.audit.identifier_lists import (
+    HEADER,
+    SIZE,
+    STATUS,
+    IdentifierBlock,
+    chained,
+    readable_identifiers,
+)
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, of_sides, rule
 from analyzer.questions.audit.rule_verdicts import (
+    At,
     Deviation,
     Judgement,
     OfCall,
     Severity,
     Violation,
+    failed,
     inconclusive,
+    judge,
     passed,
+    warned,
 )
+from analyzer.questions.audit.rules.error_codes import INVALID_PARAMETER, REFUSED_ELSEWHERE, status_violation
+from analyzer.questions.audit.server_statements import NO_REGISTRATION, has_instances
+from analyzer.questions.audit.stub_and_pdu_fields import returned
 from analyzer.results.methods.perflib import Opnum
-
-_INFO_DAMAGED = Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True)
 
 
 def _chain(call: OfCall, side: SideEvidence) -> Iterator[Judgement]:
@@ -114,7 +125,7 @@ def identifier_name_not_utf16(call: OfCall, side: SideEvidence) -> Iterator[Judg
 
     Silent: where the message is sealed or was not captured; behind a Size that leads nowhere.
     """
-    blocks = identifiers_of(side)
+    blocks = readable_identifiers(side)
     uneven: list[Violation] = []
     unpaired: list[Violation] = []
     for block in blocks:
@@ -139,7 +150,7 @@ _NO_NAME = "an identifier is not followed by a name that ends in a NUL"
 
 
 @rule("PCQ410", Level.BUFFERS, Severity.ERROR)
-@of_calls(NAME_ANSWERED, _INFO_DAMAGED)
+@of_calls(NAME_ANSWERED, INFO_DAMAGED)
 def identifier_without_name(call: CallEvidence) -> Iterator[Judgement]:
     """A counter identifier is not followed by the name of its instance.
 
@@ -162,7 +173,7 @@ def identifier_without_name(call: CallEvidence) -> Iterator[Judgement]:
     Silent: about Size 40 where the registration of the counterset is not in the capture; where the message is sealed or was not
     captured.
     """
-    blocks = identifiers_of(call.response)
+    blocks = readable_identifiers(call.response)
     violations: list[Violation] = []
     nameless: list[Violation] = []
     unknown = 0
@@ -186,7 +197,7 @@ def identifier_without_name(call: CallEvidence) -> Iterator[Judgement]:
 def _asked_without_name(call: AskedEvidence) -> Iterator[Judgement]:
     violations: list[Violation] = []
     multiple = single = 0
-    for block in identifiers_of(call.request):
+    for block in readable_identifiers(call.request):
         named = has_instances(call, block.counterset)
         if named is None:
             yield inconclusive(NO_REGISTRATION, call)
@@ -224,7 +235,7 @@ def single_instance_named(call: OfCall, side: SideEvidence) -> Iterator[Judgemen
 
     Silent: where the registration of the counterset is not in the capture; where the message is sealed or was not captured.
     """
-    blocks = identifiers_of(side)
+    blocks = readable_identifiers(side)
     single = [block for block in blocks if has_instances(call, block.counterset) is False]
     if any(has_instances(call, block.counterset) is None for block in blocks):
         yield inconclusive(NO_REGISTRATION, call)
@@ -261,39 +272,9 @@ def identifier_size_not_multiple_of_8(call: OfCall, side: SideEvidence) -> Itera
 
     Silent: where the message is sealed or was not captured; behind a Size that leads nowhere.
     """
-    blocks = identifiers_of(side)
+    blocks = readable_identifiers(side)
     violations = [one.wrong("size", one.size + -one.size % 8, one.size) for one in blocks if one.size % 8]
     yield from judgements(call, len(blocks), violations, "the size of an identifier is not a multiple of 8")
-
-
-@rule("PCQ416", Level.BUFFERS, Severity.WARNING)
-@of_calls("PCQ-3.1.4.1.5-R17", _INFO_DAMAGED)
-def identifier_padding_not_zero(call: CallEvidence) -> Iterator[Judgement]:
-    """The padding after the name of an answered identifier is not zero.
-
-    Looks for: identifiers of QueryCounterInfo in which other bytes than zeros follow the NUL of the name.
-
-    Why it matters: padding that is not cleared carries old memory of the server to whoever asks.
-
-    Specification: [MS-PCQ] section 3.1.4.1.5, at figure 4, demands that the server sets these bytes to 0. That clients ignore them
-    does not show in traffic.
-
-    Flagged: a name of 2 characters and its NUL, then the bytes 41 00.
-
-    Accepted: the same with 00 00; anything in what clients send.
-
-    Silent: where the answer is sealed or was not captured; behind a Size that leads nowhere.
-    """
-    violations: list[Violation] = []
-    looked_at = 0
-    for block in call.reply.identifiers.blocks:
-        start, stop = block.padding
-        padding = call.reply.data[start:stop]
-        looked_at += bool(padding)
-        if any(padding):
-            zeros = bytes(len(padding)).hex(" ")
-            violations.append(Violation(f"{block.path}.name_padding", (start, stop), zeros, padding.hex(" ")))
-    yield from judgements(call, looked_at, violations, "the padding after the name of an identifier is not zero")
 
 
 FREE, CLEARED = "PCQ-2.2.4.6-R06", "PL-QCD-R13"
@@ -437,3 +418,108 @@ def _changes(before: IdentifierBlock, after: IdentifierBlock) -> Iterator[Violat
             yield after.wrong(name, expected, seen)
     if before.name != after.name:
         yield Violation(f"{after.path}.name", after.name_span, repr(before.name), repr(after.name))
+
+
+@rule("PCQ705", Level.SEQUENCES, Severity.ERROR)
+@of_calls("PCQ-3.1.4.1.7-R07", Reads((Opnum.VALIDATE_COUNTERS,), ("request", "response")))
+def short_validation_not_refused(call: CallEvidence) -> Iterator[Judgement]:
+    """A server took a buffer for ValidateCounters that holds no whole identifier.
+
+    Looks for: requests with a dwInSize below 40, or with an identifier whose Size is below 40, and the return value.
+
+    Why it matters: an identifier that is shorter than its fixed fields is read beyond its end, or hides the ones after it.
+
+    Specification: [MS-PCQ] section 3.1.4.1.7: the server returns ERROR_INVALID_PARAMETER (0x57) for a buffer that is smaller
+    than one _PERF_COUNTER_IDENTIFIER. It also does so where an identifier in the buffer states a smaller size. A server may
+    instead put this code into the Status of the identifier, which calls that identifier corrupt. The rule accepts both.
+
+    Flagged: dwInSize 24 and return value 0; Size 16 in the second identifier, and success. An empty buffer that is called success
+    is a warning, and so is another error.
+
+    Accepted: return value 0x57; return value 0 with Status 0x57 in the identifier.
+
+    Silent: where the request or the answer is sealed or was not captured.
+    """
+    place = _too_short(call.sent.data)
+    if place is None or call.status in REFUSED_ELSEWHERE:
+        return
+    at, size = place
+    where, path, status = "dwInSize", "dwInSize", call.status
+    if at is not None:
+        where, path = "the Size of an identifier", f"lpData[{at + SIZE}:{at + SIZE + 4}]"
+        if int.from_bytes(call.reply.data[at + STATUS : at + STATUS + 4], "little") == INVALID_PARAMETER:
+            status = INVALID_PARAMETER
+    message = f"the server did not refuse what is too short for an identifier: {where} is {size}"
+    say, expected = failed if call.status == 0 and call.sent.data else warned, "ERROR_INVALID_PARAMETER (0x57)"
+    is_kept = status == INVALID_PARAMETER
+    yield judge(is_kept, call, At("request", path), message, expected, returned(call), say=say)
+
+
+def _too_short(data: bytes) -> tuple[int | None, int] | None:
+    """Where a counter identifier begins whose Size asks for an error code, being too small (None: the whole buffer is), and the
+    size; None where none is."""
+    if len(data) < HEADER:
+        return None, len(data)
+    return next((one for one in chained(data, SIZE, HEADER) if one[1] < HEADER), None)
+
+
+@rule("PCQ450", Level.SEQUENCES, Severity.ERROR, "index-leads-nowhere")
+@of_calls(
+    "PCQ-3.1.4.1.5-R13",
+    Reads((Opnum.QUERY_COUNTER_INFO, Opnum.QUERY_COUNTER_DATA), ("response.lpData",), success=True, damaged=True),
+)
+def counter_index_wrong(call: CallEvidence) -> Iterator[Judgement]:
+    """The Index of a counter is that of another one, or of no block.
+
+    Looks for:
+
+    - Answers of QueryCounterInfo in which two identifiers have the same Index.
+    - Data answers on the same handle that have no block at a position that such an answer reported. No counter may have been
+      added or removed between the two.
+
+    Why it matters: Index is all that connects a value with a counter. Two counters at one place, or one at no place, have no value.
+
+    Specification: [MS-PCQ] section 3.1.4.1.5: Index must be the position of the corresponding block in the answers of later data
+    queries on the handle.
+
+    Flagged: two identifiers with Index 0; Index 5 where the data have five blocks.
+
+    Accepted: positions in any order; positions counted anew after ValidateCounters.
+
+    Silent: where one of the answers is sealed, was not captured, or is damaged.
+    """
+    if not call.reply.is_readable:
+        yield inconclusive(UNREADABLE, call)
+    elif call.opnum == Opnum.QUERY_COUNTER_INFO:
+        yield from _indices_reported(call)
+    else:
+        yield from _indices_answered(call)
+
+
+def _indices_reported(call: CallEvidence) -> Iterator[Judgement]:
+    found = call.reply.identifiers
+    if found.flaw is not None:
+        yield inconclusive("the list of identifiers is damaged", call)
+        return
+    taken: dict[int, int] = {}
+    violations: list[Violation] = []
+    for block in found.blocks:
+        first = taken.setdefault(block.position, block.number)
+        if first != block.number:
+            seen = f"{block.position}, as of identifier {first}"
+            violations.append(block.wrong("index", "a position of its own", seen))
+    yield from judgements(call, len(found.blocks), violations, "two counters have the same position in data answers")
+
+
+def _indices_answered(call: CallEvidence) -> Iterator[Judgement]:
+    query, answer = call.query, call.reply.answer
+    if query is None or query.id_source != "index":
+        return
+    if not answer.can_be_counted:
+        yield inconclusive(UNCOUNTABLE, call)
+        return
+    beyond = sorted(index for index in query.blocks if index >= len(answer.blocks))
+    seen = f"{len(answer.blocks)} blocks"
+    violations = [Violation("lpData.num_blocks", (4, 8), f"a block at position {index}", seen) for index in beyond]
+    message = "the answer has no block at a position that QueryCounterInfo reported"
+    yield from judgements(call, len(query.blocks), violations, message)

@@ -1,4 +1,4 @@
-"""Rules about lists of instances: how they are laid out, and whether they fit what their counterset is registered as."""
+"""Rules about instances: how lists and blocks of them are laid out, and whether they fit what their counterset is registered as."""
 
 from __future__ import annotations
 
@@ -6,18 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analyzer.interfaces.buffers.windows_text import utf16_length
-from analyzer.questions.audit.buffer_checks import (
-    ASKED,
-    DATA,
-    NO_REGISTRATION,
-    has_instances,
-    identifiers_of,
-    instance_type_of,
-    judgements,
-)
+from analyzer.questions.audit.buffer_checks import ASKED, DATA, judgements, of_data
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, Evidence
-from analyzer.questions.audit.data_answers import Block
-from analyzer.questions.audit.identifier_lists import IdentifierBlock
+from analyzer.questions.audit.data_answers import Block, DataAnswer, FlawKind
+from analyzer.questions.audit.identifier_lists import IdentifierBlock, readable_identifiers
 from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, of_requests, rule
 from analyzer.questions.audit.rule_verdicts import (
     At,
@@ -32,7 +24,7 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.server_statements import InstanceList
+from analyzer.questions.audit.server_statements import NO_REGISTRATION, InstanceList, has_instances, instance_type_of
 from analyzer.questions.audit.values_with_counters import NO_LIST, counter_of
 from analyzer.results.methods.perflib import COUNTERSET, INSTANCES, NONE_ID, Opnum, RequestCode
 
@@ -121,6 +113,56 @@ def _asked_by_type(call: AskedEvidence) -> Iterator[Judgement]:
             yield judge(is_kept, call, f"lpData.identifiers[{number}]", message, "a name, or *", "none")
 
 
+INSTANCE_NOT_FOUND, INVALID_REGINFO = 0x1069, 0x1073
+NONE_ACTIVE, REGINFO = "PCQ-3.1.4.1.3-R11", "PCQ-3.1.4.1.3-R12"
+
+
+@rule("PCQ704", Level.SEQUENCES, Severity.ERROR, "instances-against-registration")
+@of_calls((NONE_ACTIVE, REGINFO), Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("request", "response")))
+def instances_contradict_registration(call: CallEvidence) -> Iterator[Judgement]:
+    """A list of instances is empty without saying so, or longer than its counterset may be.
+
+    Looks for:
+
+    - EnumerateCounterSetInstances that succeeds with no instance (a warning).
+    - ERROR_WMI_INSTANCE_NOT_FOUND (0x1069) along with data (a warning).
+    - Success with several instances of a counterset that is registered as single-instance.
+
+    Why it matters: that there is nothing to read has its own error code. Several instances of a set that has one mean that provider
+    and registration are of different versions, and the server should not pass that on.
+
+    Specification: [MS-PCQ] section 3.1.4.1.3: ERROR_WMI_INSTANCE_NOT_FOUND is for countersets without active instances.
+    ERROR_WMI_INVALID_REGINFO (0x1073) is for a provider that reports other than was registered, such as several instances of a
+    single-instance counterset.
+
+    Flagged: return value 0 and no data; return value 0 and two instances of a counterset whose InstanceType is 0.
+
+    Accepted: 0x1069 without data; 0x1073 at any time; one instance, with or without a name, of a single-instance counterset.
+
+    Silent: where the registration of the counterset is not in the capture (on the number of instances), or the answer is sealed.
+    """
+    size = len(call.reply.data)
+    if call.status == INSTANCE_NOT_FOUND:
+        message = "data came along with the error that there are no instances"
+        yield judge(not size, call, "pdwOutSize", message, "0", size, of=NONE_ACTIVE, say=warned)
+    elif call.status == INVALID_REGINFO:
+        yield passed(REGINFO)
+    elif call.status == 0 and not size:
+        message = "the server listed no instances and called that success"
+        expected = "ERROR_WMI_INSTANCE_NOT_FOUND (0x1069)"
+        yield warned(call, "pdwOutSize", message, expected, "0 bytes", of=NONE_ACTIVE)
+    elif call.status == 0:
+        kind = instance_type_of(call, call.asked["CounterSetGuid"])
+        if call.reply.buffer is not None and call.reply.buffer.problem is not None:
+            yield inconclusive("the buffer of the response is damaged", call, REGINFO)
+        elif kind is None:
+            yield inconclusive(NO_REGISTRATION, call, REGINFO)
+        elif (instances := len(call.reply.tree.get("instances", ()))) > 1 and kind == _SINGLE:
+            message = "the server listed several instances of a single-instance counterset"
+            expected = "one, or ERROR_WMI_INVALID_REGINFO (0x1073)"
+            yield failed(call, "lpData.instances[1]", message, expected, instances, of=REGINFO)
+
+
 HEADER, CHAIN, SIZE, PADDING = "PCQ-2.2.4.5-R01", "PCQ-3.1.4.1.3-R16", "PCQ-3.1.4.1.3-R17", "PCQ-3.1.4.1.3-R18"
 _HEADER, _LEAST = 8, 10
 
@@ -172,6 +214,54 @@ def _instance(call: CallEvidence, room: bytes, start: int, size: int) -> Iterato
         message = "the Size of an instance has more room than its name and padding need"
         wanted = _HEADER + end + -(_HEADER + end) % 8
         yield judge(len(room) - end < 8, call, where, message, wanted, size, of=SIZE)
+
+
+INSTANCES_SIZE, INSTANCES_NUMBER, INSTANCE_HEADER = "PCQ-2.2.4.10-R01", "PCQ-2.2.4.10-R02", "PL-QCD-R09"
+# The number of instances, and the form of each, by the type of the block.
+OF_INSTANCES = {
+    INSTANCES: ("PCQ-3.1.4.1.6-R21", "PCQ-3.1.4.1.6-R20"),
+    COUNTERSET: ("PCQ-3.1.4.1.6-R28", "PCQ-3.1.4.1.6-R24"),
+}
+
+
+@rule("PCQ512", Level.BUFFERS, Severity.ERROR)
+@of_data((INSTANCES_SIZE, INSTANCES_NUMBER, INSTANCE_HEADER, *OF_INSTANCES[INSTANCES], *OF_INSTANCES[COUNTERSET]))
+def instances_miscounted(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    """The instances in a block are not as many, or not as large, as their headers say.
+
+    Looks for: blocks of dwType 4 and 6 with one of these flaws:
+
+    - dwInstances is not the number of instances that follow.
+    - dwTotalSize does not end with the last instance.
+    - The Size of an instance header does not lead to the instance's values, or is no multiple of 8.
+
+    Why it matters: an instance that is there and not counted is not shown, one that is counted and not there is made of other
+    bytes.
+
+    Specification: [MS-PCQ] section 2.2.4.10: dwTotalSize covers this header and all instance data, dwInstances is the number of
+    instances. Section 3.1.4.1.6 demands that the number of instance blocks is the same, for types 4 and 6. Section 2.2.4.5:
+    Size covers the instance header and its name. perflib.h pads it to a multiple of 8 and counts the padding.
+
+    Flagged: dwInstances 3 with two instances; a dwTotalSize that leaves out the 8 bytes of its own header.
+
+    Accepted: dwInstances 0 and dwTotalSize 8.
+
+    Silent: where the answer is sealed or was not captured; in blocks that cannot be read at all.
+    """
+    for kind, (number, form) in OF_INSTANCES.items():
+        blocks = [block for block in answer.of_type(kind) if block.instances_at is not None]
+        types, instances = (kind,), sum(len(block.rows) for block in blocks)
+        violations = answer.flaws_of(FlawKind.INSTANCES_SIZE, block_types=types)
+        message = "the total size of the instances does not end with the last of them"
+        yield from judgements(call, len(blocks), violations, message, of=INSTANCES_SIZE)
+        violations = answer.flaws_of(FlawKind.INSTANCE_COUNT, block_types=types)
+        message = "another number of instances follows than was reported"
+        yield from judgements(call, len(blocks), violations, message, of=(INSTANCES_NUMBER, number))
+        violations = answer.flaws_of(FlawKind.INSTANCE_SIZE, block_types=types)
+        unpadded = answer.flaws_of(FlawKind.INSTANCE_UNPADDED, block_types=types)
+        message, of = "the size of an instance does not lead to its values", (INSTANCE_HEADER, form)
+        yield from judgements(call, instances - len(unpadded), violations, message, of=of)
+        yield from judgements(call, 0, unpadded, "the size of an instance leaves out its padding", of=INSTANCE_HEADER)
 
 
 _NOTE_3 = Deviation("[MS-PCQ] behaviour note <3>", "Windows does not see to it that instances are distinct")
@@ -272,7 +362,7 @@ class AggregateOfSomeInstances(Watch[AskedEvidence]):
 
     def feed(self, call: AskedEvidence) -> Iterator[Judgement]:
         if call.handle is not None and call.asked.get("dwAdd"):
-            for block in identifiers_of(call.request):
+            for block in readable_identifiers(call.request):
                 if instance_type_of(call, block.counterset) in OVER_ALL:
                     key = call.handle, block.counterset, block.counter_id
                     _, _, names = self._added.setdefault(key, (call, block, set()))

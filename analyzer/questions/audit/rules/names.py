@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.interfaces.buffers.ambiguous_readings import offsets_of_strings
+from analyzer.interfaces.buffers.ambiguous_readings import offsets_of_strings, string_offsets
 from analyzer.interfaces.buffers.windows_text import utf16_length
-from analyzer.questions.audit.buffer_checks import NO_REGISTRATION, answers_to, ids_of_set, string_offsets, text_flaw
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.rule_registry import Level, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
@@ -20,6 +19,8 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
+from analyzer.questions.audit.rules.registrations import answers_to
+from analyzer.questions.audit.server_statements import NO_REGISTRATION, ids_of_set
 from analyzer.results.methods.perflib import NONE_ID, RequestCode
 
 # By RequestCode: the requirements that say what its answer is, the text first.
@@ -29,6 +30,19 @@ STRINGS = {
     RequestCode.PROVIDER_NAME: ("PCQ-3.1.4.1.2-R38", "PCQ-3.1.4.1.2-R22"),
     RequestCode.COUNTERSET_ENGLISH_NAME: ("PCQ-3.1.4.1.2-R33", "PCQ-3.1.4.1.2-R24"),
 }
+
+
+def text_flaw(data: bytes) -> tuple[str, int, int] | None:
+    """Checks whether the buffer of a registration answer is a single UTF-16 string; returns why it is none, and where; None if it
+    is one. Behind its NUL, an even number of less than 8 bytes may be padding."""
+    end = utf16_length(data) + 2
+    if end > len(data):
+        return "has no NUL", max(0, len(data) - 2), len(data)
+    if len(data) - end >= 8:
+        return "goes on behind its NUL", end, len(data)
+    if len(data) % 2:
+        return "has half a character behind its NUL", len(data) - 1, len(data)
+    return None
 
 
 @rule("PCQ331", Level.BUFFERS, Severity.ERROR)

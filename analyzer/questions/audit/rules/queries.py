@@ -1,27 +1,18 @@
-"""Rules about what a query holds: what was added to it or removed, what the server reports of it, and what data it answers with."""
+"""Rules about what a query holds: what was added to it or removed, and what the server reports of it."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
+from math import inf
+from operator import itemgetter
 from typing import NamedTuple
 
-from analyzer.questions.audit.buffer_checks import (
-    DATA,
-    INFO,
-    NO_REGISTRATION,
-    UNREADABLE,
-    VALIDATED,
-    counters_of_set,
-    has_instances,
-    instance_type_of,
-    judgements,
-    of_data,
-)
-from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.data_answers import Block, DataAnswer, FlawKind
+from analyzer.questions.audit.buffer_checks import INFO, VALIDATED, judgements
+from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
-from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, rule
+from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_capture, rule
 from analyzer.questions.audit.rule_verdicts import (
     At,
     Confidence,
@@ -30,21 +21,26 @@ from analyzer.questions.audit.rule_verdicts import (
     Violation,
     failed,
     inconclusive,
-    judge,
     passed,
     warned,
 )
-from analyzer.questions.audit.server_statements import InstanceList
+from analyzer.questions.audit.rules.handles import handle_events
+from analyzer.questions.audit.server_statements import (
+    NO_REGISTRATION,
+    InstanceList,
+    counters_of_set,
+    has_instances,
+    instance_type_of,
+)
 from analyzer.questions.audit.values_with_counters import (
-    NO_COUNTER,
     NO_LIST,
     UNKNOWN_QUERY,
-    counter_of,
     held_of,
     why_unknown,
 )
+from analyzer.questions.statistics.handle_lifetimes import HandleLifetime
 from analyzer.results.calls.query_state import Identifier, QueryView
-from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, NONE_ID, SINGLE, Opnum
+from analyzer.results.methods.perflib import NONE_ID, Opnum
 
 ADDED, NO_SET, NO_COUNTER_FOUND, NO_INSTANCE = (f"PCQ-3.1.4.1.7-R{number}" for number in (20, 21, 22, 23))
 THERE_ALREADY, CORRUPT, NO_MEMORY, SINGLY = (f"PCQ-3.1.4.1.7-R{number}" for number in (24, 25, 26, 27))
@@ -104,13 +100,13 @@ def identifier_status_contradicted(call: CallEvidence) -> Iterator[Judgement]:
     for before, after in zip(asked, answered, strict=False):
         judge_status = _BY_STATUS.get(after.status)
         if judge_status is not None:
-            yield judge_status(_Case(call, before, after.status, query, held, in_this_call, covering))
+            yield judge_status(_StatusCase(call, before, after.status, query, held, in_this_call, covering))
         if after.status == 0:
             in_this_call.add(before.key)
             covering.add(before.key)
 
 
-def _success(case: _Case) -> Judgement:
+def _success(case: _StatusCase) -> Judgement:
     block, call = case.block, case.call
     if not case.adds:
         return _removed(case)
@@ -129,8 +125,9 @@ def _success(case: _Case) -> Judgement:
     return inconclusive(case.unknown, call, ADDED) if case.held is None else passed(ADDED)
 
 
-def _list_without(case: _Case) -> InstanceList | None:
-    """The list of instances nearest in time, where it lacks the instance that was added to the query."""
+def _list_without(case: _StatusCase) -> InstanceList | None:
+    """The list of instances nearest in time, where it lacks the instance that was added to the query, so that a rule doubts its
+    status."""
     call, block = case.call, case.block
     if not block.name or "*" in block.name or not has_instances(call, block.counterset):
         return None
@@ -138,7 +135,7 @@ def _list_without(case: _Case) -> InstanceList | None:
     return listed if listed is not None and block.name.casefold() not in listed.folded else None
 
 
-def _removed(case: _Case) -> Judgement:
+def _removed(case: _StatusCase) -> Judgement:
     if case.held is None:
         return inconclusive(case.unknown, case.call, ADDED)
     if case.is_held:
@@ -148,7 +145,7 @@ def _removed(case: _Case) -> Judgement:
     return case.against(CORRUPT, "0x57, not in the query", "a counter was removed that the query does not hold")
 
 
-def _no_set(case: _Case) -> Judgement:
+def _no_set(case: _StatusCase) -> Judgement:
     call, guid = case.call, case.block.counterset
     is_listed = call.knowledge.lists_counterset(call.server, guid)
     if is_listed or instance_type_of(call, guid) is not None:
@@ -159,7 +156,7 @@ def _no_set(case: _Case) -> Judgement:
     return passed(NO_SET)
 
 
-def _no_counter(case: _Case) -> Judgement:
+def _no_counter(case: _StatusCase) -> Judgement:
     registered = counters_of_set(case.call, case.block.counterset)
     if registered is None:
         return inconclusive(NO_REGISTRATION, case.call, NO_COUNTER_FOUND)
@@ -169,7 +166,7 @@ def _no_counter(case: _Case) -> Judgement:
     return passed(NO_COUNTER_FOUND)
 
 
-def _no_instance(case: _Case) -> Judgement:
+def _no_instance(case: _StatusCase) -> Judgement:
     call, block = case.call, case.block
     listed = call.knowledge.instances_about(call.server, block.counterset, call.time_ns)
     if listed is None:
@@ -180,7 +177,7 @@ def _no_instance(case: _Case) -> Judgement:
     return passed(NO_INSTANCE)
 
 
-def _there_already(case: _Case) -> Judgement:
+def _there_already(case: _StatusCase) -> Judgement:
     if not case.adds:
         message = "a counter to be removed was stated to have been added already"
         return case.against(THERE_ALREADY, "0 or 0x57", message)
@@ -195,7 +192,7 @@ def _there_already(case: _Case) -> Judgement:
     return case.against(THERE_ALREADY, "0 or another error", message)
 
 
-def _corrupt(case: _Case) -> Judgement:
+def _corrupt(case: _StatusCase) -> Judgement:
     block = case.block
     if block.reserved or block.size % 8 or (block.room and not block.has_nul):
         return passed(CORRUPT)
@@ -209,7 +206,7 @@ def _corrupt(case: _Case) -> Judgement:
     return passed(CORRUPT)
 
 
-_BY_STATUS: dict[int, Callable[[_Case], Judgement]] = {
+_BY_STATUS: dict[int, Callable[[_StatusCase], Judgement]] = {
     0: _success,
     0x1068: _no_set,
     0x106A: _no_counter,
@@ -236,7 +233,7 @@ class _Covering:
             self.wildcards.add(guid)
 
 
-class _Case(NamedTuple):
+class _StatusCase(NamedTuple):
     """One counter identifier that was added to a query or removed, with the status it got, what the query held before, and what
     this call added to it."""
 
@@ -258,12 +255,13 @@ class _Case(NamedTuple):
 
     @property
     def is_held(self) -> bool:
-        """Whether the query holds the counter, be it since this call."""
+        """Whether the query whose status a rule judges holds the counter, be it since this call."""
         return self.block.key in self.in_this_call or (self.held is not None and self.block.key in self.held)
 
     @property
     def may_be_held_otherwise(self) -> bool:
-        """Whether the query holds another identifier of the same counterset that may cover this one, or be covered by it."""
+        """Whether the query whose status a rule judges holds another identifier of the same counterset that may cover this one, or
+        be covered by it."""
         guid = self.block.counterset
         is_wildcard = self.block.asks_all_counters or "*" in (self.block.name or "")
         return guid in self.covering.wildcards or (is_wildcard and guid in self.covering.countersets)
@@ -346,203 +344,82 @@ def _named(one: Identifier) -> str:
     return f"counter {one.counter_id} of {one.counterset}, instance {one.instance!r}"
 
 
-_NUM_BLOCKS = At("response", "lpData.num_blocks", (4, 8))
-_UNCOUNTABLE = "the blocks of the answer cannot be counted"
+# Counterset, counter and folded name: an InstanceId of "any" may come back as the one that was found.
+_CounterKey = tuple[str, int, str]
 
 
-def _can_be_counted(answer: DataAnswer) -> bool:
-    return answer.is_walked and not answer.flaws_of(FlawKind.BLOCK_COUNT)
+@rule("PCQ720", Level.SEQUENCES, Severity.ERROR, "queries-not-kept-apart")
+@of_capture("PCQ-2.2.1-R04", Reads((Opnum.QUERY_COUNTER_INFO,), ("request", "response"), success=True), about="handle")
+def counter_of_another_query_reported(evidence: Evidence) -> Iterator[Judgement]:
+    """A query holds a counter that was added to another one.
 
+    Looks for: answers of QueryCounterInfo with counters that the capture shows being added to another handle of the server, and
+    never to this one.
 
-@rule("PCQ450", Level.SEQUENCES, Severity.ERROR, "index-leads-nowhere")
-@of_calls(
-    "PCQ-3.1.4.1.5-R13",
-    Reads((Opnum.QUERY_COUNTER_INFO, Opnum.QUERY_COUNTER_DATA), ("response.lpData",), success=True, damaged=True),
-)
-def counter_index_wrong(call: CallEvidence) -> Iterator[Judgement]:
-    """The Index of a counter is that of another one, or of no block.
+    Why it matters: each client means its own counters by its handle. Where queries run into each other, clients get values that
+    they did not ask for, and blocks in other places than they expect.
 
-    Looks for:
+    Specification: [MS-PCQ] section 2.2.1: the server decides by the handle which counters to query. Sections 3.1.1.1 and 3.2.1:
+    the handle lets the server distinguish the queries of clients.
 
-    - Answers of QueryCounterInfo in which two identifiers have the same Index.
-    - Data answers on the same handle that have no block at a position that such an answer reported. No counter may have been
-      added or removed between the two.
+    Flagged: a counter added to the handle of one client, and listed for that of another, to which it was not added.
 
-    Why it matters: Index is all that connects a value with a counter. Two counters at one place, or one at no place, have no value.
+    Accepted: the same counter added to both.
 
-    Specification: [MS-PCQ] section 3.1.4.1.5: Index must be the position of the corresponding block in the answers of later data
-    queries on the handle.
-
-    Flagged: two identifiers with Index 0; Index 5 where the data have five blocks.
-
-    Accepted: positions in any order; positions counted anew after ValidateCounters.
-
-    Silent: where one of the answers is sealed, was not captured, or is damaged.
+    Silent: where no two handles were open at once; where the handle was not opened in the capture, or a ValidateCounters on it is
+    sealed or was lost.
     """
-    if not call.reply.is_readable:
-        yield inconclusive(UNREADABLE, call)
-    elif call.opnum == Opnum.QUERY_COUNTER_INFO:
-        yield from _indices_reported(call)
-    else:
-        yield from _indices_answered(call)
-
-
-def _indices_reported(call: CallEvidence) -> Iterator[Judgement]:
-    found = call.reply.identifiers
-    if found.flaw is not None:
-        yield inconclusive("the list of identifiers is damaged", call)
-        return
-    taken: dict[int, int] = {}
-    violations: list[Violation] = []
-    for block in found.blocks:
-        first = taken.setdefault(block.position, block.number)
-        if first != block.number:
-            seen = f"{block.position}, as of identifier {first}"
-            violations.append(block.wrong("index", "a position of its own", seen))
-    yield from judgements(call, len(found.blocks), violations, "two counters have the same position in data answers")
-
-
-def _indices_answered(call: CallEvidence) -> Iterator[Judgement]:
-    query, answer = call.query, call.reply.answer
-    if query is None or query.id_source != "index":
-        return
-    if not _can_be_counted(answer):
-        yield inconclusive(_UNCOUNTABLE, call)
-        return
-    beyond = sorted(index for index in query.blocks if index >= len(answer.blocks))
-    seen = f"{len(answer.blocks)} blocks"
-    violations = [Violation("lpData.num_blocks", (4, 8), f"a block at position {index}", seen) for index in beyond]
-    message = "the answer has no block at a position that QueryCounterInfo reported"
-    yield from judgements(call, len(query.blocks), violations, message)
-
-
-@rule("PCQ546", Level.SEQUENCES, Severity.ERROR, "blocks-unlike-the-query")
-@of_calls("PCQ-3.1.1.5-R03", DATA)
-def block_count_not_of_query(call: CallEvidence) -> Iterator[Judgement]:
-    """A data answer has more or fewer blocks than the query holds counters.
-
-    Looks for: answers of QueryCounterData on handles whose counters the capture states, and the number of their blocks.
-
-    Why it matters: with a block missing, every one behind it stands at the place of another counter.
-
-    Specification: [MS-PCQ] section 3.1.1.5: a data query covers every counter identifier of the handle's list. One that could not
-    be read has an error block, which counts.
-
-    Flagged: two blocks on a handle to which three counters were added.
-
-    Accepted: three blocks, one of type 0.
-
-    Silent: where the capture does not state what the handle holds, or the same counter was added to it twice with success: then it
-    may count once or twice.
-    """
-    found = held_of(call)
-    if isinstance(found, str):
-        yield inconclusive(found, call)
-        return
-    (query, held), answer = found, call.reply.answer
-    if query.id_source == "index" and len(query.blocks) != len(held):
-        yield inconclusive("QueryCounterInfo reported the same counter, or the same position, twice", call)
-    elif not _can_be_counted(answer):
-        yield inconclusive(_UNCOUNTABLE, call)
-    else:
-        is_kept, message = (
-            len(answer.blocks) == len(held),
-            "the answer has another number of blocks than the query holds counters",
-        )
-        expected, seen = f"{len(held)}, one for each counter held", f"{len(answer.blocks)} blocks"
-        yield judge(is_kept, call, _NUM_BLOCKS, message, expected, seen, confidence=Confidence.MEDIUM)
-
-
-OF_TYPE = {
-    ERROR: "PCQ-2.2.4.8-R03",
-    SINGLE: "PCQ-2.2.4.8-R04",
-    COUNTERS: "PCQ-2.2.4.8-R05",
-    INSTANCES: "PCQ-2.2.4.8-R06",
-    COUNTERSET: "PCQ-2.2.4.8-R07",
-}
-POSITION, ORDER = "PCQ-2.2.4.6-R05", "PL-QCD-R10"
-# Wildcards, and the types of block that can answer each.
-ALL_COUNTERS, ALL_INSTANCES = "PCQ-3.1.4.1.7-R15", "PCQ-3.1.4.1.7-R16"
-_OF_WILDCARD = {ALL_COUNTERS: (COUNTERS, COUNTERSET), ALL_INSTANCES: (INSTANCES, COUNTERSET)}
-
-
-@rule("PCQ545", Level.SEQUENCES, Severity.ERROR, "block-unlike-its-counter")
-@of_data((*OF_TYPE.values(), POSITION, ORDER, ALL_COUNTERS, ALL_INSTANCES))
-def block_type_not_of_counter(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
-    """A block of data is of another form than the counter asks for that stands at its place.
-
-    Looks for: counter header blocks whose position the capture connects with an identifier of the query, either by the Index of
-    QueryCounterInfo or by the order in which counters were added. The rule reports a dwType that cannot answer the identifier:
-    several values for one counter, a single one for a wildcard, instances for a single instance.
-
-    Why it matters: blocks carry no names. A client takes the values in a block for those of the counter at its place.
-
-    Specification: [MS-PCQ] section 2.2.4.8: type 1 is a single value, 2 several counters, 4 several instances of a counter, 6 all
-    counters of all instances. Section 2.2.4.6: Index is the position of a counter's data; perflib.h: blocks stand in that order.
-    Section 3.1.4.1.7: CounterId 0xFFFFFFFF asks for all counters, the instance name "*" for all instances.
-
-    Flagged: a block of type 6 where QueryCounterInfo reported one counter of one instance; of type 1 where it reported of a
-    CounterId 0xFFFFFFFF.
-
-    Accepted: an error block (type 0) anywhere; type 1 or 4 for the name "*" where the capture does not state whether the counterset
-    has instances.
-
-    Silent: where the capture does not connect blocks and counters. By the order of adding alone nothing can contradict: then the
-    order is not known.
-    """
-    query = call.query
-    if query is None or query.id_source is None:
-        yield inconclusive(why_unknown(query, NO_COUNTER), call)
-        return
-    position = (POSITION, ORDER) if query.id_source == "index" else ()
-    violations: dict[tuple[str, ...], list[Violation]] = defaultdict(list)
-    for block in answer.blocks:
-        known = counter_of(call, block)
-        # A block whose content is not that of its type is not of that type; another rule reports it.
-        if known is None or block.kind not in OF_TYPE or not block.is_whole:
+    holders: dict[tuple[str, _CounterKey], set[int]] = {}
+    first_adds: dict[int, int] = {}
+    for lifetime, event in handle_events(evidence, lambda event: event.kind == "add" and event.succeeded):
+        first_adds[lifetime.number] = min(event.call, first_adds.get(lifetime.number, event.call))
+        for identifier in event.identifiers or ():
+            holders.setdefault((lifetime.server.ip, _counter_key(identifier)), set()).add(lifetime.number)
+    open_queries = _OpenQueries(evidence.lifetimes, first_adds)
+    for lifetime, event in handle_events(evidence, lambda event: event.kind == "info" and event.succeeded):
+        call = evidence.call(event.call)
+        if event.view.held is None or call.response is None or not call.response.is_readable:
+            reason = event.view.unknown or "the list is damaged"
+            yield inconclusive(f"what the handle holds is not known: {reason}", call)
             continue
-        wildcards = tuple(_wildcards(call, known)) if block.kind != ERROR else ()
-        requirements, kinds = (OF_TYPE[block.kind], *position), _fitting(call, known)
-        if block.kind in kinds:
-            yield passed(*requirements, *wildcards)
-            continue
-        broken = tuple(one for one in wildcards if block.kind not in _OF_WILDCARD[one])
-        if kept := [one for one in wildcards if one not in broken]:
-            yield passed(*kept)
-        violations[(*requirements, *broken)].append(_other_type(block, known, kinds))
-    for of, blocks in violations.items():
-        yield from judgements(
-            call, 0, blocks, "a block is of another form than the counter at its place asks for", of=of
-        )
+        held = {_counter_key(identifier) for identifier in event.view.held}
+        for block in call.response.identifiers.blocks:
+            key = (block.counterset, block.counter_id, (block.name or "").casefold())
+            others = holders.get((lifetime.server.ip, key), set())
+            if key not in held and others and lifetime.number not in others:
+                message = "a query holds a counter that was added to another one"
+                at = At("response", block.path, block.whole)
+                expected = f"the {len(held)} counters that were added to q{lifetime.number}"
+                yield failed(call, at, message, expected, f"{block.described}, which was added to q{min(others)}")
+                break
+        else:
+            if open_queries.was_another_open(lifetime, event.call):
+                yield passed()
 
 
-def _wildcards(call: CallEvidence, known: Identifier) -> Iterator[str]:
-    """The requirements about wildcards that a counter identifier in a query invokes."""
-    if not known.names_one_counter and _has_several(call, known):
-        yield ALL_COUNTERS
-    if known.instance == "*" and has_instances(call, known.counterset):
-        yield ALL_INSTANCES
+class _OpenQueries:
+    """When the queries of each server were open and held something."""
+
+    def __init__(self, lifetimes: Sequence[HandleLifetime], first_adds: Mapping[int, int]) -> None:
+        """`first_adds` has the call that first added to a query, by the number of its handle."""
+        held = [(one.server.ip, first_adds[one.number], one) for one in lifetimes if one.number in first_adds]
+        # Of each server the calls that first added something, in order, and with each the two queries of those so far that stay
+        # open longest: the call that closed it, and its number.
+        self._firsts: dict[str, list[int]] = {}
+        self._longest: dict[str, list[list[tuple[float, int]]]] = {}
+        for ip, first, one in sorted(held, key=itemgetter(0, 1)):
+            longest = self._longest.setdefault(ip, [])
+            own = inf if one.closed is None else one.closed, one.number
+            longest.append(nlargest(2, [*(longest[-1] if longest else ()), own]))
+            self._firsts.setdefault(ip, []).append(first)
+
+    def was_another_open(self, than: HandleLifetime, call: int) -> bool:
+        """Whether another query of the server was open and held something when a call was made, so that a rule can compare the
+        two."""
+        at = bisect_left(self._firsts.get(than.server.ip, ()), call)
+        longest = self._longest[than.server.ip][at - 1] if at else []
+        return any(closed > call for closed, number in longest if number != than.number)
 
 
-def _has_several(call: CallEvidence, known: Identifier) -> bool:
-    """Whether a wildcard for counters in a query stands for more than one counter, as far as is known."""
-    registered = counters_of_set(call, known.counterset)
-    return registered is None or len(registered) != 1
-
-
-def _fitting(call: CallEvidence, known: Identifier) -> tuple[int, ...]:
-    """The types of block that can answer a counter identifier in a query."""
-    one, many = (SINGLE, INSTANCES) if known.names_one_counter else (COUNTERS, COUNTERSET)
-    if not known.names_one_counter and not _has_several(call, known):
-        return tuple(OF_TYPE)
-    named = has_instances(call, known.counterset)
-    if (known.instance and known.names_one_instance) or named is False:
-        return ERROR, one
-    return (ERROR, many) if known.instance == "*" and named else (ERROR, one, many)
-
-
-def _other_type(block: Block, known: Identifier, kinds: tuple[int, ...]) -> Violation:
-    counter = f"counter {known.counter_id}" if known.names_one_counter else "all counters"
-    instance = f"instance {known.instance!r}" if known.instance else "no instance name"
-    expected = f"type {' or '.join(str(kind) for kind in kinds)} for {counter} and {instance}"
-    return block.wrong("block_type", expected, f"type {block.kind}")
+def _counter_key(identifier: Identifier) -> _CounterKey:
+    return identifier.counterset, identifier.counter_id, (identifier.instance or "").casefold()

@@ -1,22 +1,13 @@
-"""Rules about the records of a counterset and of its counters, as QueryCounterSetRegistrationInfo returns them."""
+"""Rules about the records of a counterset and of its counters, as QueryCounterSetRegistrationInfo returns them ([MS-PCQ] sections
+2.2.4.1, 2.2.4.2 and 3.1.4.1.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from analyzer.questions.audit.buffer_checks import (
-    COUNTERS,
-    COUNTERSET,
-    COUNTERSET_ASKED,
-    COUNTERSET_DAMAGED,
-    NO_REGISTRATION,
-    answers_to,
-    records_of,
-    types_of_set,
-)
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.rule_registry import Level, of_calls, rule
+from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
     At,
     Deviation,
@@ -28,6 +19,7 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
+from analyzer.questions.audit.server_statements import NO_REGISTRATION, ids_of_set
 from analyzer.questions.audit.values_with_counters import (
     BASE_OF,
     DELTAS,
@@ -38,9 +30,50 @@ from analyzer.questions.audit.values_with_counters import (
     PRECISION_OBJECT_TIMER,
     RAWCOUNT,
 )
-from analyzer.results.methods.perflib import RequestCode
+from analyzer.results.methods.perflib import Opnum, RequestCode
 
 _RECORD, _COUNTER = 32, 48
+
+_METHOD = (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,)
+_SET = (RequestCode.COUNTERSET_STRUCT,)
+_BOTH = (RequestCode.COUNTERSET_STRUCT, RequestCode.COUNTER_STRUCT)
+
+# Answers with the record of a counterset and of its counters: as they decode, whatever they are, and together with their request.
+COUNTERSET = Reads(_METHOD, ("response.lpData",), success=True, codes=_SET)
+COUNTERSET_DAMAGED = Reads(_METHOD, ("response.lpData",), success=True, codes=_SET, damaged=True)
+COUNTERSET_ASKED = Reads(_METHOD, ("request", "response.lpData"), success=True, codes=_SET)
+# Answers with records of counters: all of a set, or one.
+COUNTERS = Reads(_METHOD, ("response.lpData",), success=True, codes=_BOTH)
+COUNTERS_ASKED = Reads(_METHOD, ("request", "response.lpData"), success=True, codes=_BOTH)
+
+
+def answers_to(*codes: int) -> Reads:
+    """Returns what rules read that check the buffers of successful registration answers to these request codes, whether they decode
+    or not."""
+    return Reads(_METHOD, ("response.lpData",), success=True, codes=codes, damaged=True)
+
+
+def records_of(call: CallEvidence) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the records of counters in the buffer of a registration answer, each with its path."""
+    tree = call.reply.tree
+    if "counter" in tree:
+        yield "lpData.counter", tree["counter"]
+    for number, record in enumerate(tree.get("counters", ())):
+        yield f"lpData.counters[{number}]", record
+
+
+def types_of_set(call: CallEvidence) -> dict[int, int] | None:
+    """Returns, for checks of buffers, the counter types, by id, of the counterset that a registration answer is about. They come
+    from this answer if it describes the whole set, else from other answers. None if no registration of the set was captured."""
+    if "counters" in call.reply.tree:
+        return {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
+    ids = ids_of_set(call)
+    if ids is None:
+        return None
+    counters = call.catalog.countersets[call.asked["CounterSetGuid"]].counters
+    types = {number: counters[number].info for number in ids}
+    return {number: info["counter_type"] & 0xFFFFFFFF for number, info in types.items() if info is not None}
+
 
 COUNT, COUNTER = "PCQ-2.2.4.1-R06", "PCQ-2.2.4.2-R01"
 RECORD, FORM, LAYOUT = "PCQ-2.2.4.1-R01", "PCQ-3.1.4.1.2-R16", "PCQ-3.1.4.1.2-R31"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
-from analyzer.questions.audit.buffer_checks import COUNTERS_ASKED, records_of
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
@@ -22,6 +21,7 @@ from analyzer.questions.audit.rule_verdicts import (
     warned,
 )
 from analyzer.questions.audit.rules.parameters import WITH_LANGUAGE, WITHOUT_LANGUAGE
+from analyzer.questions.audit.rules.registrations import COUNTERS_ASKED, records_of
 from analyzer.questions.audit.values_with_counters import DELTAS, LISTED
 from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 
@@ -38,7 +38,8 @@ _FIELDS = (
 
 
 def _is_sound(record: dict[str, Any]) -> bool:
-    """Whether one of several descriptions of a counter has nothing wrong in the fields that can be wrong in themselves."""
+    """Whether a description of a counter that a rule compares with a repeated one has nothing wrong in the fields that can be wrong
+    in themselves."""
     kind = record["counter_type"] & 0xFFFFFFFF
     return kind in {*LISTED, *DELTAS} and -10 <= record["default_scale"] <= 10 and record["aggregate_func"] <= 4
 

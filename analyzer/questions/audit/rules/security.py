@@ -18,17 +18,12 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED, SealedPdu, pdus_of, returned
+from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED, SealedPdu, pdus_of, returned, whole_pdus_of
 from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 from analyzer.results.security import AuthLevel, AuthType
 from analyzer.transport.rpc.pdu import HEADER_LEN, Ptype, SecTrailer
 
 NOT_CAPTURED = "the security trailer of the request was not captured"
-
-
-def _whole_pdus(side: SideEvidence) -> list[SealedPdu]:
-    """The PDUs of a call's side of which the security trailer, if there is one, was captured."""
-    return [pdu for pdu in pdus_of(side) if not (pdu.is_cut and pdu.header.auth_length)]
 
 
 @rule("PCQ101", Level.TRANSPORT, Severity.ERROR)
@@ -52,7 +47,7 @@ def request_below_privacy(call: AskedEvidence) -> Iterator[Judgement]:
 
     Silent: where the request was not captured, or ends before its trailer.
     """
-    pdus = _whole_pdus(call.sent)
+    pdus = whole_pdus_of(call.sent)
     for pdu in pdus:
         if pdu.trailer is None or pdu.trailer.level < AuthLevel.PRIVACY:
             message = "the client sent a request that was not sealed"
@@ -111,7 +106,7 @@ def served_below_privacy(call: CallEvidence) -> Iterator[Judgement]:
     if call.request is None:
         return
     # The lowest level of the request's PDUs, NONE where one has no trailer.
-    levels = [AuthLevel.NONE if pdu.trailer is None else pdu.trailer.level for pdu in _whole_pdus(call.request)]
+    levels = [AuthLevel.NONE if pdu.trailer is None else pdu.trailer.level for pdu in whole_pdus_of(call.request)]
     fault, status = call.fault, call.status
     if not levels:
         yield inconclusive(NOT_CAPTURED, call, SERVED)
@@ -174,7 +169,7 @@ def authentication_service_not_allowed(call: AskedEvidence) -> Iterator[Judgemen
 
     Silent: where the request was not captured, or ends before its trailer.
     """
-    pdu = next(iter(_whole_pdus(call.sent)), None)
+    pdu = next(iter(whole_pdus_of(call.sent)), None)
     if pdu is None:
         yield inconclusive(NOT_CAPTURED, call)
         return
@@ -219,7 +214,7 @@ def security_trailer_inconsistent(call: AskedEvidence) -> Iterator[Judgement]:
 
     Silent: where a PDU was not captured whole, or has no trailer.
     """
-    yield from _trailers(call, call.sent, None)
+    yield from _judge_trailers(call, call.sent, None)
 
 
 @security_trailer_inconsistent.also
@@ -227,11 +222,11 @@ def security_trailer_inconsistent(call: AskedEvidence) -> Iterator[Judgement]:
 def _answered_trailers(call: CallEvidence) -> Iterator[Judgement]:
     if call.response is not None:
         sent = [pdu.trailer for pdu in pdus_of(call.request) if pdu.trailer is not None] if call.request else []
-        yield from _trailers(call, call.response, sent[0].context_id if sent else None)
+        yield from _judge_trailers(call, call.response, sent[0].context_id if sent else None)
 
 
-def _trailers(call: OfCall, side: SideEvidence, context: int | None) -> Iterator[Judgement]:
-    """The security trailers of one side, all of one security context: that of the request, where it has one."""
+def _judge_trailers(call: OfCall, side: SideEvidence, context: int | None) -> Iterator[Judgement]:
+    """The verdict on the security trailers of one side, all of one security context: that of the request, where it has one."""
     judged = 0
     for pdu in pdus_of(side):
         trailer = pdu.trailer

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.core.error_code_names import win32_name
-from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, of_sides, rule
+from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence
+from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, rule
 from analyzer.questions.audit.rule_verdicts import (
     Actor,
     At,
     Judgement,
-    OfCall,
     Severity,
     failed,
     inconclusive,
@@ -20,17 +19,15 @@ from analyzer.questions.audit.rule_verdicts import (
     warned,
 )
 from analyzer.questions.audit.stub_and_pdu_fields import (
-    HANDLING,
     ArrayCounts,
     answer_counts,
     has_referent,
     left_over,
-    machine_name,
     problem_at,
     validated_count,
 )
 from analyzer.results.calls.call import StubProblem
-from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
+from analyzer.results.methods.perflib import Opnum
 from analyzer.transport.rpc.rpc_names import fault_name
 
 
@@ -281,51 +278,6 @@ def _is_about_counts(problem: StubProblem | None) -> bool:
     return problem.field.rpartition(".")[2] in ("offset", "actual_count")
 
 
-SHAPE, REFERENCE = "PCQ-2.2.1-R01", "PCQ-2.2.2-R01"
-_REFERENTS = (4, 8)
-
-
-@rule("PCQ203", Level.STUBS, Severity.ERROR, "query-handle-misshapen")
-@of_sides(
-    (SHAPE, REFERENCE),
-    Reads(HANDLING, ("request",)),
-    (SHAPE, REFERENCE),
-    Reads((Opnum.OPEN_QUERY_HANDLE, *HANDLING)),
-)
-def query_handle_malformed(call: OfCall, side: SideEvidence) -> Iterator[Judgement]:
-    """A query handle is not the 20 bytes of a context handle.
-
-    Looks for: handles with attributes other than zero, in requests and answers; handles that are preceded by a referent, which
-    shows by the bytes that are too many and by attributes that are none.
-
-    Why it matters: the runtime of the server finds its state by these 20 bytes. A handle that is shifted by a referent is no
-    handle.
-
-    Specification: [MS-PCQ] sections 2.2.1 and 2.2.2: RPC_HQUERY is a context handle, PRPC_HQUERY a pointer to one. C706 appendix N,
-    [MS-RPCE] section 2.2.5.3.4: attributes (zero) and a UUID, aligned on 4. A top-level pointer is a reference and leaves nothing
-    on the wire.
-
-    Flagged: attributes 1; 28 bytes for dwInSize and a handle, which begin with 0x00020000.
-
-    Accepted: attributes 0 with any UUID, and 20 zero bytes for no handle.
-
-    Silent: where the stub is sealed, was not captured, or does not decode.
-    """
-    for name in ("phQuery", "hQuery") if side.is_readable else ():
-        handle = side.params.get(name)
-        if not isinstance(handle, dict):
-            continue
-        attributes, rest = handle["attributes"], left_over(side)
-        seen = f"{attributes:#x}"
-        if attributes and rest in _REFERENTS:
-            message, displaces = "a query handle is preceded by a referent", side.name == "request"
-            yield failed(call, f"stub[0:{rest}]", message, "the handle", seen, of=REFERENCE, displaces=displaces)
-        else:
-            yield passed(REFERENCE)
-            message = "the attributes of a query handle are not zero"
-            yield judge(not attributes, call, f"{name}.attributes", message, "0", seen, of=SHAPE)
-
-
 # max_count against dwInSize; offset and actual_count.
 ANSWERED_COUNTS: dict[int, tuple[str, ...]] = {
     Opnum.ENUMERATE_COUNTER_SET: ("PCQ-3.1.4.1.1-R03", "PCQ-3.1.4.1.1-R04"),
@@ -403,124 +355,3 @@ def _asked_counts(call: AskedEvidence) -> Iterator[Judgement]:
         yield failed(call, count.path, "max_count of lpData is not dwInSize", size, count.value, of=(LENGTH, BOTH_WAYS))
     else:
         yield passed(LENGTH)
-
-
-NO_GUIDS = "PCQ-3.1.4.1.1-R14"
-# The requirements of a method: on pdwOutSize, on pdwRtnSize, and on the code for a buffer that is too small.
-SIZES = {
-    Opnum.ENUMERATE_COUNTER_SET: ("PCQ-3.1.4.1.1-R05", "PCQ-3.1.4.1.1-R06", "PCQ-3.1.4.1.1-R09"),
-    Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: ("PCQ-3.1.4.1.2-R05", "PCQ-3.1.4.1.2-R06", "PCQ-3.1.4.1.2-R11"),
-    Opnum.ENUMERATE_COUNTER_SET_INSTANCES: ("PCQ-3.1.4.1.3-R05", "PCQ-3.1.4.1.3-R06", "PCQ-3.1.4.1.3-R10"),
-    Opnum.QUERY_COUNTER_INFO: ("PCQ-3.1.4.1.5-R05", "PCQ-3.1.4.1.5-R06", "PCQ-3.1.4.1.5-R10"),
-    Opnum.QUERY_COUNTER_DATA: ("PCQ-3.1.4.1.6-R05", "PCQ-3.1.4.1.6-R06", "PCQ-3.1.4.1.6-R10"),
-}
-
-
-@rule("PCQ206", Level.STUBS, Severity.ERROR)
-@of_calls(
-    {**SIZES, Opnum.ENUMERATE_COUNTER_SET: (NO_GUIDS, *SIZES[Opnum.ENUMERATE_COUNTER_SET])},
-    Reads(tuple(SIZES), ("request", "response")),
-)
-def answer_sizes_disagree(call: CallEvidence) -> Iterator[Judgement]:
-    """pdwOutSize, pdwRtnSize and the return value contradict each other about whether the buffer was large enough.
-
-    Looks for:
-
-    - Success with a pdwOutSize that is not pdwRtnSize. The size of what was returned shows which of the two is wrong.
-    - ERROR_NOT_ENOUGH_MEMORY (8) with data, or with a pdwRtnSize that fits into the client's buffer.
-    - An answer of EnumerateCounterSet that has GUIDs, although there are more than the buffer holds.
-
-    Why it matters: clients ask with a small buffer first, and again with pdwRtnSize. One that gets 8 and a size it has offered
-    already asks for ever; one that gets 0 takes a part of the data for the whole.
-
-    Specification: [MS-PCQ] sections 3.1.4.1.1, .2, .3, .5 and .6: pdwOutSize is the size of what was returned, pdwRtnSize the
-    size of everything. EnumerateCounterSet counts both in GUIDs, the others in bytes. ERROR_NOT_ENOUGH_MEMORY is for a buffer
-    that is too small, and EnumerateCounterSet then returns pdwOutSize 0. The text does not say what the two are on other
-    errors.
-
-    Flagged: return value 0, pdwOutSize 96, pdwRtnSize 200; return value 8, dwInSize 4096, pdwRtnSize 96.
-
-    Accepted: return value 8, dwInSize 0, pdwOutSize 0, pdwRtnSize 96. Data along with return value 8 is a warning.
-
-    Silent: where the request or the answer is sealed or was not captured.
-    """
-    out_size, rtn_size, too_small = SIZES[call.opnum or 0]
-    room, out, needed = call.asked["dwInSize"], call.answered["pdwOutSize"], call.answered["pdwRtnSize"]
-    if call.opnum == Opnum.ENUMERATE_COUNTER_SET and room < needed:
-        message = "GUIDs were returned although the buffer does not hold all of them"
-        yield judge(not out, call, "pdwOutSize", message, 0, out, of=NO_GUIDS)
-    if call.status == 0 and out == needed:
-        yield passed(out_size, rtn_size)
-    elif call.status == 0:
-        yield _unequal_sizes(call, room, out, needed)
-    elif call.status == ERROR_NOT_ENOUGH_MEMORY and needed <= room:
-        message = "the buffer was called too small, but is as large as what is needed"
-        expected = f"above dwInSize, {room}"
-        yield failed(call, "pdwRtnSize", message, expected, needed, of=(rtn_size, too_small))
-    elif call.status == ERROR_NOT_ENOUGH_MEMORY:
-        yield passed(rtn_size)
-        message = "data came along with the error that the buffer is too small for it"
-        yield judge(not out, call, "pdwOutSize", message, 0, out, of=too_small, say=warned)
-
-
-def _unequal_sizes(call: CallEvidence, room: int, out: int, needed: int) -> Judgement:
-    """The verdict on two sizes of an answer that differ with success: what was returned states which of them is wrong."""
-    out_size, rtn_size, too_small = SIZES[call.opnum or 0]
-    counts = answer_counts(call.reply)
-    returned = counts.actual_count.value if counts is not None else out
-    damaged = call.reply.buffer is not None and call.reply.buffer.problem is not None
-    if returned == needed:
-        message = "the call succeeded with a pdwOutSize that is not what was returned"
-        return failed(call, "pdwOutSize", message, f"pdwRtnSize, {needed}", out, of=out_size)
-    if needed > room and (out >= room or damaged):
-        message = "the call succeeded, and what it returned is not everything"
-        expected = f"ERROR_NOT_ENOUGH_MEMORY (8) for a buffer of {room}, or {needed}"
-        return failed(call, "pdwOutSize", message, expected, out, of=(out_size, too_small))
-    message = "the call succeeded, and pdwRtnSize is not the size of what was returned"
-    return failed(call, "pdwRtnSize", message, f"pdwOutSize, {out}", needed, of=(rtn_size, out_size))
-
-
-MACHINE_NAMES = {
-    Opnum.ENUMERATE_COUNTER_SET: ("PCQ-3.1.4.1.1-R11",),
-    Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: ("PCQ-3.1.4.1.2-R13",),
-    Opnum.ENUMERATE_COUNTER_SET_INSTANCES: ("PCQ-3.1.4.1.3-R14",),
-    Opnum.OPEN_QUERY_HANDLE: ("PCQ-3.1.4.1.4-R07",),
-}
-
-
-@rule("PCQ208", Level.STUBS, Severity.ERROR)
-@of_requests(MACHINE_NAMES, Reads(tuple(MACHINE_NAMES), ("request",)))
-def machine_name_not_terminated(call: AskedEvidence) -> Iterator[Judgement]:
-    r"""The name of the machine is no string that ends in a NUL.
-
-    Looks for: szMachine without a NUL at its end, with one in its middle, or with counts that are not equal (a warning).
-
-    Why it matters: servers hand the name to providers as a C string. Without its NUL it goes on into whatever follows.
-
-    Specification: [MS-PCQ] sections 3.1.4.1.1 to 3.1.4.1.4: szMachine is a [string] of wchar_t, a Unicode string that names a
-    server, in no fixed form; servers may ignore it. C706 section 14.3.4: a string is sent with its terminator, and that is its last
-    element.
-
-    Flagged: actual_count 6 for `\\SRV1` without NUL.
-
-    Accepted: `\\SRV1`, `SRV1.example.com`, and the empty string, each with its NUL.
-
-    Silent: where the request is sealed, was not captured, or does not decode.
-    """
-    found = machine_name(call.sent)
-    if found is None:
-        return
-    counts, text = found
-    units = [text[at : at + 2] for at in range(0, len(text), 2)]
-    nul = units.index(b"\0\0") if b"\0\0" in units else None
-    if nul is None:
-        path = f"stub[{counts.start}:{counts.start + max(len(text), 2)}]"
-        yield failed(call, path, "the name of the machine does not end in a NUL", "a NUL", "none")
-    elif nul != len(units) - 1:
-        path = f"stub[{counts.start + 2 * nul}:{counts.start + 2 * nul + 2}]"
-        message = "the name of the machine has a NUL in its middle"
-        yield failed(call, path, message, f"one at {len(units) - 1}", f"one at {nul}")
-    else:
-        room, used = counts.max_count, counts.actual_count.value
-        message = "the name of the machine has more room than characters"
-        yield judge(room.value == used, call, room.path, message, used, room.value, say=warned)

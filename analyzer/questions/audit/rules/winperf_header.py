@@ -225,7 +225,8 @@ class WinperfClockImplausible(Watch[CallEvidence]):
             yield passed(COUNTER)
 
     def _is_order_certain(self, number: int, call: CallEvidence) -> bool:
-        """Whether the server answered an earlier call before this one was sent, by frames whose order nothing contradicts."""
+        """Whether a rule may compare the clocks of two winperf headers: the server answered the earlier call before this one was
+        sent, by frames whose order nothing contradicts."""
         before = self._evidence.call(number).response
         assert before is not None
         return before.side.first_time_ns <= call.time_ns and self._evidence.is_in_order(number, call)

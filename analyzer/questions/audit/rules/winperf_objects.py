@@ -84,11 +84,12 @@ def winperf_object_inconsistent(call: CallEvidence, block: WinperfBlock) -> Iter
             yield from _counts(call, item, block)
             yield from _names(call, item)
         else:
-            yield from _unreadable(call, item)
+            yield from _judge_unreadable_object(call, item)
 
 
-def _unreadable(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
-    """Why a winperf object cannot be read: lengths below that of the header, or a NumInstances that nothing stands for."""
+def _judge_unreadable_object(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
+    """The verdict on a winperf object that cannot be read: lengths below that of the header, or a NumInstances that nothing stands
+    for."""
     fields, left = item.fields, list(OF_OBJECTS)
     number = fields.get("num_instances", 0)
     if number < PERF_METADATA_NO_INSTANCES:
@@ -126,7 +127,7 @@ def _counts(call: CallEvidence, item: Structure, block: WinperfBlock) -> Iterato
     number = fields["num_instances"]
     instances = sum("counter_block" in instance for instance in fields.get("instances") or ())
     if instances == number:
-        instances += _follow(call, item, block)
+        instances += _uncounted_instances(call, item, block)
     path = (item.path, "num_instances")
     if number in (PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES):
         behind = fields["total_byte_length"] - fields["definition_length"]
@@ -138,8 +139,9 @@ def _counts(call: CallEvidence, item: Structure, block: WinperfBlock) -> Iterato
         yield judge(is_kept, call, path, message, number, instances, of=INSTANCES)
 
 
-def _follow(call: CallEvidence, item: Structure, block: WinperfBlock) -> int:
-    """How many more winperf instances follow the last one that was counted, each with its counter block, up to the object's end."""
+def _uncounted_instances(call: CallEvidence, item: Structure, block: WinperfBlock) -> int:
+    """How many instances of a winperf object a rule finds behind the last one that was counted, each with its counter block, up to
+    the object's end."""
     data = call.reply.data
     order: Literal["little", "big"] = "little" if block.fields["little_endian"] else "big"
     at, stop = item.start + item.fields["definition_length"], item.start + item.fields["total_byte_length"]
@@ -286,11 +288,11 @@ def winperf_instance_malformed(call: CallEvidence, block: WinperfBlock) -> Itera
         seen: set[int] = set()
         for instance in item.instances:
             if "byte_length" in instance.fields:
-                yield from _instance_length(call, instance, block, kept)
+                yield from _judge_instance_length(call, instance, block, kept)
             if "name_length" not in instance.fields:
                 yield inconclusive(CUT_OFF, call, NAME, UNIQUE, PARENT)
                 break
-            yield from _instance_name(call, instance, item.fields.get("code_page", 0), kept)
+            yield from _judge_instance_name(call, instance, item.fields.get("code_page", 0), kept)
             number, path = instance.fields["unique_id"], (instance.path, "unique_id")
             if number == _NO_UNIQUE_ID or number not in seen:
                 kept[UNIQUE] += 1
@@ -307,10 +309,10 @@ def winperf_instance_malformed(call: CallEvidence, block: WinperfBlock) -> Itera
     yield from (passed(requirement, count=count) for requirement, count in kept.items())
 
 
-def _instance_length(
+def _judge_instance_length(
     call: CallEvidence, instance: Structure, block: WinperfBlock, kept: Counter[str]
 ) -> Iterator[Judgement]:
-    """The flaw in the length of a winperf instance; else it is counted."""
+    """The verdict on the length of a winperf instance, if it is wrong; else it is counted."""
     fields, path = instance.fields, (instance.path, "byte_length")
     needed = fields["name_offset"] + fields["name_length"] if fields.get("name_length") else _INSTANCE_LENGTH
     length, most = fields["byte_length"], block.size - instance.start
@@ -323,8 +325,10 @@ def _instance_length(
         kept[INSTANCE] += 1
 
 
-def _instance_name(call: CallEvidence, instance: Structure, code_page: int, kept: Counter[str]) -> Iterator[Judgement]:
-    """The flaw in the name of a winperf instance; else it is counted."""
+def _judge_instance_name(
+    call: CallEvidence, instance: Structure, code_page: int, kept: Counter[str]
+) -> Iterator[Judgement]:
+    """The verdict on the name of a winperf instance, if it is wrong; else it is counted."""
     start, length = instance.start + instance.fields["name_offset"], instance.fields["name_length"]
     name = call.reply.data[start : start + length]
     ends = name.endswith(b"\0") if code_page else len(name) % 2 == 0 and name.endswith(b"\0\0")

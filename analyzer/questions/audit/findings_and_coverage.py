@@ -144,15 +144,15 @@ class Coverage(Struct):
     rules: tuple[str, ...] = ()
 
     def doubt(self, reason: str, count: int) -> None:
-        """Counts occurrences of a requirement's trigger that cannot be judged, and why."""
+        """Counts in this coverage occurrences of the requirement's trigger that cannot be judged, and why."""
         self.counts[Outcome.INCONCLUSIVE] += count
         if reason in self.reasons or len(self.reasons) < _MOST_REASONS:
             self.reasons[reason] += count
 
     @property
     def verdict(self) -> CoverageVerdict:
-        """Returns the worst verdict on a requirement. One that was judged in part still passes, with its inconclusive cases
-        counted."""
+        """Returns the verdict of this coverage, which is the worst one on the requirement. One that was judged in part still
+        passes, with its inconclusive cases counted."""
         if self.requirement.observable == "no":
             return "untestable"
         if self.counts[Outcome.FAILED]:
@@ -165,7 +165,8 @@ class Coverage(Struct):
 
     @property
     def occurrences(self) -> int:
-        """Returns how often a requirement's trigger occurred and was judged, without inconclusive cases."""
+        """Returns the occurrences in this coverage: how often the requirement's trigger occurred and was judged, without
+        inconclusive cases."""
         return self.counts[Outcome.PASSED] + self.counts[Outcome.WARNED] + self.counts[Outcome.FAILED]
 
 
@@ -297,12 +298,12 @@ class Accepted(Struct, frozen=True):
 
     @property
     def whatever_seen(self) -> Accepted:
-        """Returns the entry of the baseline that accepts this finding whatever was seen."""
+        """Returns the entry that accepts findings of an audit like this one, whatever was seen."""
         return Accepted(self.rule, self.requirement, self.method, self.field, None)
 
     @property
     def words(self) -> str:
-        """Returns the entry of the audit's baseline in one line."""
+        """Returns in one line which findings of an audit this entry of its baseline accepts."""
         place = ", ".join(word for word in (self.method, self.field) if word)
         return (
             f"{self.rule} {self.requirement}"
