@@ -138,7 +138,7 @@ def test_a_small_capture_loads_what_reads_it_and_no_more() -> None:
         "questions.filters.field_values",
         "questions.filters.filterable_fields",
         "questions.filters.grammar",
-        "questions.filters.selected_calls",
+        "questions.filters.times_machines_and_users",
         "results.records.display_records",
         "results.records.record_tables",
         "results.records.sample",

@@ -29,7 +29,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.questions.audit.rule_verdicts import Outcome
-from analyzer.questions.filters.selected_calls import TimeBound
+from analyzer.questions.filters.times_machines_and_users import TimeBound
 from analyzer.screens.views.docs import amount
 from tests.commands.test_all_commands import CLEAR, run
 from tests.commands.test_collect_progress import Terminal

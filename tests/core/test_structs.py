@@ -115,7 +115,8 @@ CHANGING = """
     questions.series.series_limit: _CutSet
     questions.series.values_by_layout: PlanRows ValuePlan
     questions.series.reading_batches: Batch _Last _Work
-    questions.statistics.who_looked_at_what: ProcessSighting _Deeds
+    questions.statistics.process_sightings: ProcessSighting
+    questions.statistics.who_looked_at_what: _Deeds
     questions.statistics.hosts: Machine Sighting _AddressesOfMachine
     questions.statistics.summary: _Errors _Polled
     results.reported_names.counterset_catalog: CounterEntry CountersetEntry Described

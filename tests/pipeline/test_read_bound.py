@@ -15,7 +15,7 @@ from analyzer.capture.capture_reader import CaptureReader, ReadBound
 from analyzer.capture.frame_blocks import Frame, FrameBlock
 from analyzer.core.times import UNITS_NS
 from analyzer.pipeline.run import analyze, smb_session_keys
-from analyzer.questions.filters.selected_calls import TimeBound
+from analyzer.questions.filters.times_machines_and_users import TimeBound
 from analyzer.results.analysis import Analysis
 from tests import truth
 from tests.commands.test_all_commands import CAPTURES, CLEAR

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
     from analyzer.pipeline.live_reading import Stream
     from analyzer.pipeline.run import InSessions
-    from analyzer.questions.filters.selected_calls import TimeBound
+    from analyzer.questions.filters.times_machines_and_users import TimeBound
     from analyzer.results.analysis import Analysis, FileDigest, Given
     from analyzer.results.reported_names.saved_metadata import Metadata
 

@@ -287,8 +287,8 @@ _counter_fields = later("questions.filters.filterable_fields:counter_fields")
 _call_filter = later("questions.filters.filter:CallFilter")
 _sample_filter = later("questions.filters.filter:SampleFilter")
 _counter_filter = later("questions.filters.filter:SampleFilter", of_counters=True)
-_time = later("questions.filters.selected_calls:TimeBound.from_text")
-_machine = later("questions.filters.selected_calls:Party.from_text")
+_time = later("questions.filters.times_machines_and_users:TimeBound.from_text")
+_machine = later("questions.filters.times_machines_and_users:Party.from_text")
 
 
 def _completing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[str], Iterator[tuple[str, str]]]:
@@ -423,7 +423,7 @@ User = Annotated[
     _option(
         "--user",
         metavar="NAME",
-        parse=later("questions.filters.selected_calls:Account"),
+        parse=later("questions.filters.times_machines_and_users:Account"),
         autocompletion=complete_account,
         help=r"Only calls of this account (LAB\perfmon). Also perfmon, perfmon@REALM, anonymous or guest. "
         "Calls of those who claimed to be this account are shown too.",
@@ -501,8 +501,8 @@ def renamed(made: Any, names: Pseudonyms) -> Any:
     """Replaces names in a selection of calls or samples by their pseudonyms; returns all else unchanged."""
     if not isinstance(made, CallSelection | SampleSelection):
         return made
-    from analyzer.questions.filters.selected_calls import RenamedFilter
-    from analyzer.questions.filters.selected_calls import renamed as by_pseudonyms
+    from analyzer.questions.filters.times_machines_and_users import RenamedFilter
+    from analyzer.questions.filters.times_machines_and_users import renamed as by_pseudonyms
 
     made = replace(made, selection=by_pseudonyms(made.selection, names))
     if isinstance(made, SampleSelection) and made.filter is not None:

@@ -33,9 +33,9 @@ from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, sta
 from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings_and_coverage import Finding
 from analyzer.questions.audit.rule_registry import catalogue
-from analyzer.questions.differences.alignment import Pairs, aligned, aligned_by_levels, gaps
 from analyzer.questions.differences.conversation_keys import GIVEN, HANDLE_LENGTH, USED, AlignedCall, Conversation
 from analyzer.questions.differences.machine_facts import Peers, properties_that_differ
+from analyzer.questions.differences.sequence_alignment import Pairs, aligned, aligned_by_levels, gaps
 from analyzer.questions.statistics.summary import frames_of_calls, method_label
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.calls.call import Call, Side, SideName, handle_of

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from analyzer.interfaces.call_contents.call_records import held_of
 from analyzer.questions.differences.conversation_keys import USED, means
-from analyzer.questions.filters.selected_calls import TimeBound
+from analyzer.questions.filters.times_machines_and_users import TimeBound
 from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.calls.call import handle_of

@@ -21,7 +21,7 @@ from analyzer.transport.rpc.rpc_names import interface_names
 
 if TYPE_CHECKING:
     from analyzer.questions.filters.filter import CallFilter
-    from analyzer.questions.filters.selected_calls import Account, Party, TimeBound
+    from analyzer.questions.filters.times_machines_and_users import Account, Party, TimeBound
 
 
 # Fields that are known once the whole capture is read, by their paths.
@@ -52,7 +52,7 @@ class Selection(Struct, frozen=True):
         if replace(self, head=None, tail=None) == EVERYTHING:
             return shown
         from analyzer.questions.filters.field_values import CallColumns  # as a rule everything is shown
-        from analyzer.questions.filters.selected_calls import expression_of
+        from analyzer.questions.filters.times_machines_and_users import expression_of
 
         numbers = np.array(shown.numbers)
         return shown.only(numbers[expression_of(self, analysis).passing(CallColumns(analysis), numbers)].tolist())
@@ -61,7 +61,7 @@ class Selection(Struct, frozen=True):
         """Returns the test whether a call is selected, before `head` and `tail`. See `needs_all` for what it needs."""
         from analyzer.interfaces.call_contents.call_records import CallRecords
         from analyzer.questions.filters.field_values import LookedAt
-        from analyzer.questions.filters.selected_calls import expression_of
+        from analyzer.questions.filters.times_machines_and_users import expression_of
 
         wanted, records = expression_of(self, analysis), CallRecords(analysis)
         return lambda call: wanted.passes(LookedAt(call, records))
@@ -119,7 +119,7 @@ class Selection(Struct, frozen=True):
     def _sessions(self, analysis: Analysis, calls: Selected) -> Iterator[SmbSession]:
         """Yields the SMB sessions of the selected machines, users and time. If the selection asks for more, only those that carry a
         selected call."""
-        from analyzer.questions.filters.selected_calls import Ends
+        from analyzer.questions.filters.times_machines_and_users import Ends
 
         numbers = {call.session for _, call in calls} if self.is_asking else None
         ends = Ends(self, analysis)

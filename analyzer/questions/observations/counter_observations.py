@@ -1,4 +1,7 @@
-"""Makes observations of performance calls: who read which counters, who was refused, and unusual handles and polls."""
+"""Makes observations of performance calls: who read which counters, who was refused, and unusual handles and polls.
+
+Processes that counters showed have an observation if their names or parents are odd.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import get_args
 from analyzer.core.printable_text import counted
 from analyzer.core.times import NS_PER_S
 from analyzer.questions.observations.observation_making import LESS, Draft, Scene, listed, who_in
+from analyzer.questions.processes.process_records import MARK_WORDS
 from analyzer.questions.statistics.handle_lifetimes import shown_lifetimes
 from analyzer.questions.statistics.summary import poll_stats, who_of
 from analyzer.questions.statistics.who_looked_at_what import SEALED, Activity
@@ -245,3 +249,35 @@ def _no_answer(activities: Sequence[Activity]) -> tuple[CallOutcome, str]:
 
 def _seconds(time_ns: int) -> str:
     return f"{time_ns / NS_PER_S:,.3f} s"
+
+
+def process_drafts(scene: Scene) -> Iterator[Draft]:
+    """Yields an observation for each name of odd processes on a machine, with the caller who saw them first."""
+    groups: dict[tuple[Who, str], list[int]] = {}
+    table = scene.processes
+    for row, oddities in enumerate(table.oddities):
+        if oddities:
+            groups.setdefault((table.seen_by[row][0], table.keys[row][1]), []).append(row)
+    for (who, name), rows in groups.items():
+        yield _odd_process(scene, who, name, rows)
+
+
+def _odd_process(scene: Scene, who: Who, name: str, rows: Sequence[int]) -> Draft:
+    table = scene.processes
+    ids = listed(str(pid) for row in rows if (pid := table.keys[row][2]) is not None)
+    creators = listed(parent for row in rows if (parent := table.parent_names[row]) is not None)
+    known = ", ".join(filter(None, (f"pid {ids}" if ids else "", f"created by {creators}" if creators else "")))
+    marks = listed(f"{MARK_WORDS[mark.kind]}: {mark.reason}" for row in rows for mark in table.oddities[row])
+    answers = sum(table.answers[row] for row in rows)
+    others = len({seen for row in rows for seen in table.seen_by[row]}) - 1
+    viewers = scene.caller(who) + (f" and {counted(others, 'other caller')}" if others else "")
+    text = f'{viewers} saw the process "{name}"{f" ({known})" if known else ""} on {scene.host(who.server_ip)}'
+    text += f", in {counted(answers, 'answer')}: {marks}"
+    numbers = [call for row in rows for call in (table.first[row].first_call, table.last[row].last_call)]
+    made = scene.of_calls("medium", "odd-process", text, scene.command("processes"), numbers, who)
+    # It counts all answers, but names only the first and the last call.
+    made.objects, made.outcome, made.count, made.stub_bytes = (name,), "answered", answers, None
+    made.altered = sum(table.altered[row] for row in rows)
+    made.detail = f"({known})" if known else None
+    made.whys, made.confidence = (marks, "most processes with such a name or parent are harmless"), "possible"
+    return made

@@ -1,6 +1,7 @@
 """Makes observations of logons and SMB sessions: who logged on, was refused or let in as guest or anonymous; what stayed sealed.
 
-Sessions of which messages have a wrong signature have an observation, too.
+Sessions of which messages have a wrong signature have an observation, too, and so have the programs that logged on, as far as their
+connections tell.
 """
 
 from __future__ import annotations
@@ -10,6 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from analyzer.core.printable_text import counted
+from analyzer.interfaces.call_contents.client_programs import (
+    ClientConnection,
+    ProgramLikeness,
+    client_programs,
+    marks_words,
+)
 from analyzer.interfaces.call_contents.session_records import refusal_name
 from analyzer.questions.observations.observation_making import Draft, Scene, listed
 from analyzer.results.connection import Logon, SmbSession
@@ -156,3 +163,39 @@ def _altered(scene: Scene) -> Iterator[Draft]:
         made = _of_sessions(made, scene, [session])
         made.frames = session.wrong_signature_frames
         yield made
+
+
+def program_drafts(scene: Scene) -> Iterator[Draft]:
+    """Yields an observation for each account, client, server and likely client program, from connections with a logon."""
+    analysis = scene.analysis
+    named = {(one.client, one.server): one.identity for one in analysis.shown_sessions}
+    named |= {(one.client, one.server): one.identity for one in analysis.shown_logons if one.session is None}
+    groups: dict[tuple[Who, str], list[tuple[ClientConnection, ProgramLikeness]]] = {}
+    for connection, likeness in client_programs(analysis).shown(analysis):
+        identity = named.get((connection.client, connection.server))
+        if identity is None:
+            # It only asked what the server speaks; `hosts` has it.
+            continue
+        who = Who(identity.account, connection.client.ip, connection.server.ip, identity.claimed_otherwise)
+        groups.setdefault((who, likeness.name), []).append((connection, likeness))
+    for (who, name), found in groups.items():
+        first, likeness = min(found, key=lambda one: one[0].rank)
+        marks = marks_words(likeness.alike, likeness.marks)
+        times = [one.time_ns for connection, _ in found for one in connection.seen]
+        # It may have been refused, and called nothing.
+        text = f"{scene.caller(who)} connected to {scene.host(who.server_ip)} by a program like {name} ({marks}: "
+        text += f"{likeness.listed}), {counted(len(found), 'connection')}"
+        yield Draft(
+            severity="info",
+            kind="client-program",
+            text=text,
+            command=scene.command("sessions" if any(one.sent_by_smb for one, _ in found) else "hosts"),
+            who=who,
+            objects=(name,),
+            detail=f"({marks})",
+            count=len(found),
+            frames=first.frames(),
+            first_time_ns=min(times),
+            last_time_ns=max(times),
+            confidence="likely" if len(likeness.alike) == likeness.marks else "possible",
+        )

@@ -1,110 +1,22 @@
-"""Makes all observations of a capture and ranks them, the gravest first.
-
-Those of processes with odd names or parents, and of which program a client is like, are made here.
-"""
+"""Makes all observations of a capture and ranks them, the gravest first."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from msgspec import UNSET
 
 from analyzer.core.frame_ids import number_of
 from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.call_records import all_problems
-from analyzer.interfaces.call_contents.client_programs import (
-    ClientConnection,
-    ProgramLikeness,
-    client_programs,
-    marks_words,
-)
 from analyzer.questions.observations.admin_observations import deed_drafts
-from analyzer.questions.observations.counter_observations import counter_drafts
+from analyzer.questions.observations.counter_observations import counter_drafts, process_drafts
 from analyzer.questions.observations.file_observations import file_drafts
 from analyzer.questions.observations.known_attacks import note_attacks
-from analyzer.questions.observations.logon_observations import logon_drafts
+from analyzer.questions.observations.logon_observations import logon_drafts, program_drafts
 from analyzer.questions.observations.observation_making import Draft, Scene, listed, who_in
-from analyzer.questions.processes.process_records import MARK_WORDS
 from analyzer.results.records.observation import SEVERITIES, Observation, ObservationKind
-from analyzer.results.records.statistics import Who
-
-# ------------------------------------------------------------------------------------------------- process observations
-
-
-def process_drafts(scene: Scene) -> Iterator[Draft]:
-    """Yields an observation for each name of odd processes on a machine, with the caller who saw them first."""
-    groups: dict[tuple[Who, str], list[int]] = {}
-    table = scene.processes
-    for row, oddities in enumerate(table.oddities):
-        if oddities:
-            groups.setdefault((table.seen_by[row][0], table.keys[row][1]), []).append(row)
-    for (who, name), rows in groups.items():
-        yield _observed(scene, who, name, rows)
-
-
-def _observed(scene: Scene, who: Who, name: str, rows: Sequence[int]) -> Draft:
-    table = scene.processes
-    ids = listed(str(pid) for row in rows if (pid := table.keys[row][2]) is not None)
-    creators = listed(parent for row in rows if (parent := table.parent_names[row]) is not None)
-    known = ", ".join(filter(None, (f"pid {ids}" if ids else "", f"created by {creators}" if creators else "")))
-    marks = listed(f"{MARK_WORDS[mark.kind]}: {mark.reason}" for row in rows for mark in table.oddities[row])
-    answers = sum(table.answers[row] for row in rows)
-    others = len({seen for row in rows for seen in table.seen_by[row]}) - 1
-    viewers = scene.caller(who) + (f" and {counted(others, 'other caller')}" if others else "")
-    text = f'{viewers} saw the process "{name}"{f" ({known})" if known else ""} on {scene.host(who.server_ip)}'
-    text += f", in {counted(answers, 'answer')}: {marks}"
-    numbers = [call for row in rows for call in (table.first[row].first_call, table.last[row].last_call)]
-    made = scene.of_calls("medium", "odd-process", text, scene.command("processes"), numbers, who)
-    # It counts all answers, but names only the first and the last call.
-    made.objects, made.outcome, made.count, made.stub_bytes = (name,), "answered", answers, None
-    made.altered = sum(table.altered[row] for row in rows)
-    made.detail = f"({known})" if known else None
-    made.whys, made.confidence = (marks, "most processes with such a name or parent are harmless"), "possible"
-    return made
-
-
-# ------------------------------------------------------------------------------------------------- program observations
-
-
-def program_drafts(scene: Scene) -> Iterator[Draft]:
-    """Yields an observation for each account, client, server and likely client program, from connections with a logon."""
-    analysis = scene.analysis
-    named = {(one.client, one.server): one.identity for one in analysis.shown_sessions}
-    named |= {(one.client, one.server): one.identity for one in analysis.shown_logons if one.session is None}
-    groups: dict[tuple[Who, str], list[tuple[ClientConnection, ProgramLikeness]]] = {}
-    for connection, likeness in client_programs(analysis).shown(analysis):
-        identity = named.get((connection.client, connection.server))
-        if identity is None:
-            # It only asked what the server speaks; `hosts` has it.
-            continue
-        who = Who(identity.account, connection.client.ip, connection.server.ip, identity.claimed_otherwise)
-        groups.setdefault((who, likeness.name), []).append((connection, likeness))
-    for (who, name), found in groups.items():
-        first, likeness = min(found, key=lambda one: one[0].rank)
-        marks = marks_words(likeness.alike, likeness.marks)
-        times = [one.time_ns for connection, _ in found for one in connection.seen]
-        # It may have been refused, and called nothing.
-        text = f"{scene.caller(who)} connected to {scene.host(who.server_ip)} by a program like {name} ({marks}: "
-        text += f"{likeness.listed}), {counted(len(found), 'connection')}"
-        yield Draft(
-            severity="info",
-            kind="client-program",
-            text=text,
-            command=scene.command("sessions" if any(one.sent_by_smb for one, _ in found) else "hosts"),
-            who=who,
-            objects=(name,),
-            detail=f"({marks})",
-            count=len(found),
-            frames=first.frames(),
-            first_time_ns=min(times),
-            last_time_ns=max(times),
-            confidence="likely" if len(likeness.alike) == likeness.marks else "possible",
-        )
-
-
-# --------------------------------------------------------------------------------------------------------- observations
-
 
 # An observation names at most this many calls and frames.
 _MOST_NUMBERS = 16

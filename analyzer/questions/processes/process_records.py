@@ -32,15 +32,9 @@ from analyzer.core.array_functions import distinct
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.series.series_keys import counter_names
+from analyzer.questions.statistics.process_sightings import IMAGES, MAX_PROCESS_ID, ListKey, ProcessSighting
 from analyzer.questions.statistics.summary import frames_of_calls
-from analyzer.questions.statistics.who_looked_at_what import (
-    IMAGES,
-    MAX_PROCESS_ID,
-    ActivityFindings,
-    ListKey,
-    ProcessSighting,
-    findings,
-)
+from analyzer.questions.statistics.who_looked_at_what import ActivityFindings, findings
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call_row_columns import KIND_NUMBERS
 from analyzer.results.records.process import Course, ProcessMark, ProcessMarkKind, ProcessRecord

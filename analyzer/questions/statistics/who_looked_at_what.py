@@ -15,23 +15,35 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from msgspec import UNSET, Struct, field
 
 from analyzer.core.array_functions import distinct
 from analyzer.core.caches import Kept
 from analyzer.core.error_code_names import win32_name
-from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
-from analyzer.interfaces.buffers.perf_data_trees_and_rows import PerfColumns
 from analyzer.interfaces.buffers.value_rows import perf_data_columns, winperf_rows
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinPerfObject, counter_values
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_samples import counterset_of
+from analyzer.questions.statistics.process_sightings import (
+    IMAGES,
+    MAX_IMAGES,
+    ListKey,
+    ProcessBlocks,
+    ProcessSighting,
+    ProcessSightings,
+    SeenProcess,
+    english_of_object,
+    english_of_set,
+    is_of_processes,
+    listed_processes,
+    polled_processes,
+    process_id_column,
+    processes_of_object,
+    sets_listed_whole,
+)
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
 from analyzer.results.analysis import Analysis
@@ -39,23 +51,21 @@ from analyzer.results.calls.call import Call, PerformanceRead
 from analyzer.results.calls.call_row_columns import Context
 from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.methods import perflib, winreg
-from analyzer.results.methods.perflib import NONE_ID, Opnum, RequestCode
+from analyzer.results.methods.perflib import Opnum, RequestCode
 from analyzer.results.records.capture_records import OmissionRecord
 from analyzer.results.records.sample import Source
-from analyzer.results.records.statistics import ActivityKind, ActivityRecord, Category, ImageRecord, Who
+from analyzer.results.records.statistics import ActivityKind, ActivityRecord, Category, Who
 from analyzer.results.reported_names.counter_name_tables import (
-    WELL_KNOWN,
     NameTable,
     is_index,
     table_language,
     value_in_words,
 )
 from analyzer.results.reported_names.counterset_catalog import Catalog
-from analyzer.results.reported_names.server_names import Named
 from analyzer.transport.rpc.rpc_names import fault_name
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    pass
 
 # English names of countersets and objects whose values describe processes (their instances are image names), about the
 # network and its connections, about users that are logged on. Anchored at the start, case does not matter.
@@ -68,15 +78,7 @@ _CATEGORIES: Mapping[Category, re.Pattern[str]] = {
     ),
     "terminal-services": re.compile(r"terminal services|remotefx|remote desktop|user input delay", re.I),
 }
-# Objects whose instances are processes by their image names; of a thread, the parent instance is.
-IMAGES = re.compile(r"process(?:\Z| v\d)", re.I)
-_PROCESS_ID = "id process"
-# A DWORD. A larger value is no process id, even if the counter has this name.
-MAX_PROCESS_ID = 0xFFFFFFFF
-_TOTAL = "_Total"
 
-# A server that invents processes without end must not make us remember them all.
-MAX_IMAGES = 100_000
 # Nor a client that polls thousands of countersets, or changes what it polls each time: so many are looked at over all polls.
 MAX_POLLED = 20_000_000
 # Stands for the target of calls that stayed encrypted.
@@ -109,29 +111,6 @@ class Activity(Struct, frozen=True):
     first_time_ns: int
     last_time_ns: int
     altered: int = 0
-
-
-# Server, source, target, name and instance id: what an answer always shows of a process. The process id may come from elsewhere.
-ImageKey = tuple[str, Source, str | int, str, int | None]
-
-
-class ProcessSighting(Struct, gc=False):
-    """A process as answers about Process showed it: how many answers, who received them, and the first and the last of them by
-    number and time of the call. `altered` counts the answers that others may have changed."""
-
-    key: ImageKey
-    pid: int | None
-    seen_by: tuple[Who, ...]
-    calls: int
-    first_call: int
-    last_call: int
-    first_time_ns: int
-    last_time_ns: int
-    altered: int
-
-
-# Server, source and target of a list of processes.
-ListKey = tuple[str, Source, str | int]
 
 
 class ActivityFindings(Struct, frozen=True):
@@ -167,32 +146,6 @@ def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
         frame_files=files,
         altered=one.altered or UNSET,
     )
-
-
-def image_records(images: Iterable[ProcessSighting], analysis: Analysis) -> Iterator[ImageRecord]:
-    """Yields the records of sightings, with the frames of their first and last calls."""
-    # Many processes are seen first and last in the same two calls.
-    frames_between = cache(lambda *calls: frames_of_calls(analysis, calls))
-    for one in images:
-        server, source, target, name, instance_id = one.key
-        frames, files = frames_between(one.first_call, one.last_call)
-        yield ImageRecord(
-            server_ip=server,
-            source=source,
-            target=target,
-            name=name,
-            pid=one.pid,
-            instance_id=instance_id,
-            seen_by=one.seen_by,
-            calls=one.calls,
-            first_call=one.first_call,
-            last_call=one.last_call,
-            first_time_ns=one.first_time_ns,
-            last_time_ns=one.last_time_ns,
-            frames=frames,
-            frame_files=files,
-            altered=one.altered or UNSET,
-        )
 
 
 def omissions(found: ActivityFindings) -> Iterator[OmissionRecord]:
@@ -264,8 +217,6 @@ _Target = str | int | None
 # A target with its category and its name; that of calls about no single one.
 _What = tuple[_Target, Category | None, str | None]
 _NOTHING: _What = (None, None, None)
-# A process and its id, where the answer states it.
-_Seen = tuple[ImageKey, int | None]
 # The query handle or the read of a value that was tried, by its number.
 _Tried = tuple[Source, int]
 
@@ -311,9 +262,8 @@ class _ActivitySearch:
         self._analysis, self._damages = analysis, damages
         self._polls: Kept[_Poll] = Kept(self.MAX_KEPT)
         self._deeds: dict[tuple[ActivityKind, Who, _Target, bool], _Deeds] = {}
-        self._images: dict[ImageKey, dict[int | None, ProcessSighting]] = {}
-        self._lists: dict[ListKey, dict[int, int]] = {}
-        self._kept = self._forgotten = self._forgotten_polls = 0
+        self._sightings = ProcessSightings()
+        self._forgotten_polls = 0
         self._polled_sets: dict[int, tuple[str, ...]] = {}
         self._show_images: dict[int, bool] = {}
         # Calls that asked with too small a buffer, by query handle or read: they count where no other of it was answered.
@@ -373,10 +323,9 @@ class _ActivitySearch:
             ),
             key=lambda activity: (activity.calls[0], str(activity.target)),
         )
-        images = [one for by_pid in self._images.values() for one in by_pid.values()]
-        images.sort(key=attrgetter("first_call"))
-        lists = {key: sorted(calls.items()) for key, calls in self._lists.items()}
-        return ActivityFindings(tuple(activities), images, self._forgotten, self._forgotten_polls, lists)
+        seen = self._sightings
+        images, lists = seen.in_order(), seen.lists_in_order()
+        return ActivityFindings(tuple(activities), images, seen.forgotten, self._forgotten_polls, lists)
 
     def _note(
         self,
@@ -412,34 +361,6 @@ class _ActivitySearch:
         else:
             self._note_read(number, call)
 
-    def _see(self, call: Call, number: int, seen: Iterable[_Seen], listed: Iterable[str | int]) -> None:
-        """Notes the processes that one answer shows, each of which is `seen` once. The answer lists all processes of the targets
-        `listed`, unless others may have changed it."""
-        viewer, time_ns = (Who(*who_of(call)),), call.time_ns
-        source: Source = "perflib-v2" if call.is_perflib else "winperf"
-        may_be_changed = call.is_altered
-        for target in listed if not may_be_changed else ():
-            self._lists.setdefault((call.server.ip, source, target), {})[number] = time_ns
-        images = self._images
-        for key, pid in seen:
-            by_pid = images.get(key)
-            one = _seen_before(key, pid, by_pid) if by_pid is not None else None
-            if one is None and self._kept >= MAX_IMAGES:
-                self._forgotten += 1
-            elif one is None:
-                self._kept += 1
-                one = ProcessSighting(key, pid, viewer, 1, number, number, time_ns, time_ns, int(may_be_changed))
-                if by_pid is None:
-                    images[key] = {pid: one}
-                else:
-                    by_pid[pid] = one
-            elif one.last_call != number:
-                if viewer[0] not in one.seen_by:
-                    one.seen_by += viewer
-                one.calls += 1
-                one.altered += may_be_changed
-                one.last_call, one.last_time_ns = number, time_ns
-
     # PerflibV2
 
     def _perflib(self, number: int, call: Call) -> None:
@@ -456,9 +377,9 @@ class _ActivitySearch:
             self._note("describe-counterset", call, number, _counterset(guid, catalog), words, holds=_has_bytes(call))
         elif opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES and guid is not None:
             self._note("list-instances", call, number, _counterset(guid, catalog), holds=_has_bytes(call))
-            if call.outcome == "answered" and _is_of_images(guid, catalog):
-                seen, is_whole = _listed(call, guid)
-                self._see(call, number, seen, (guid,) if is_whole and seen else ())
+            if call.outcome == "answered" and is_of_processes(guid, catalog):
+                seen, is_whole = listed_processes(call, guid)
+                self._sightings.add_answer(call, number, seen, (guid,) if is_whole and seen else ())
         elif opnum == Opnum.QUERY_COUNTER_DATA and call.query is not None:
             tried: _Tried = "perflib-v2", call.query.number
             if not self._is_try(tried, number, call):
@@ -503,7 +424,7 @@ class _ActivitySearch:
         if known is None:
             catalog = self._analysis.catalogs.catalog_of(context.server)
             sets = {view.counterset, *(known.counterset for known in view.blocks.values())}
-            known = any(one is not None and _is_of_images(one, catalog) for one in sets)
+            known = any(one is not None and is_of_processes(one, catalog) for one in sets)
             self._show_images[id(view)] = known
         return known
 
@@ -511,7 +432,7 @@ class _ActivitySearch:
         assert call.query is not None
         catalog = self._analysis.catalogs.catalog_of(call.server)
         side = call.response if call.outcome == "answered" else None
-        images = _ImageBlocks.blocks_of(call.query, catalog)
+        images = ProcessBlocks.blocks_of(call.query, catalog)
         columns = None
         if side is not None and side.buffer is not None:
             columns = perf_data_columns(side.buffer.data, images.id_counters)
@@ -529,8 +450,8 @@ class _ActivitySearch:
             holds = guid in shown or None in shown
             self._note("poll", call, number, _counterset(guid, catalog), holds=holds, is_damaged=is_damaged)
         if columns is not None:
-            listed = () if is_damaged else _listed_whole(call.query, blocks, catalog)
-            self._see(call, number, _polled(call.server.ip, columns, images), listed)
+            listed = () if is_damaged else sets_listed_whole(call.query, blocks, catalog)
+            self._sightings.add_answer(call, number, polled_processes(call.server.ip, columns, images), listed)
 
     def _countersets(self, view: QueryView, held: Sequence[Identifier]) -> tuple[str, ...]:
         """Returns the countersets that a query handle was polled for. Polls without a change between them share a view."""
@@ -567,7 +488,7 @@ class _ActivitySearch:
             self._note_asked(number, call, table, is_damaged=is_damaged)
             return
         server = call.server.ip
-        seen: dict[_Seen, None] = {}
+        seen: dict[SeenProcess, None] = {}
         listed: list[int] = []
         for place, item in enumerate(answer.objects):
             # Metadata states which counters an object has, not their values.
@@ -575,18 +496,15 @@ class _ActivitySearch:
             holds = item.is_metadata or answer.has_values(item)
             target = _object(item.name_index, table)
             self._note(kind, call, number, target, _as(call.read), holds=holds, is_damaged=is_damaged)
-            english = _english(item.name_index, table)
+            english = english_of_object(item.name_index, table)
             if english is None or not IMAGES.match(english):
                 continue
             if holds and not is_damaged:
                 listed.append(item.name_index)
-            column = _process_id_column([definition.name_index for definition in item.definitions], table)
-            values = answer.values(place, column) if column is not None else [None] * len(item.instances)
-            for instance, value in zip(item.instances, values, strict=True):
-                pid = value if isinstance(value, int) and 0 <= value <= MAX_PROCESS_ID else None
-                if instance.name and instance.name != _TOTAL:
-                    seen[(server, "winperf", item.name_index, instance.name, None), pid] = None
-        self._see(call, number, seen, listed)
+            column = process_id_column([definition.name_index for definition in item.definitions], table)
+            ids = answer.values(place, column) if column is not None else [None] * len(item.instances)
+            seen |= processes_of_object(server, item, ids)
+        self._sightings.add_answer(call, number, seen, listed)
 
     def _answer_of(self, data: bytes) -> _ObjectBlock:
         """Returns the objects of a PERF_DATA_BLOCK: with the layout of a regular one, else with all values."""
@@ -608,22 +526,6 @@ class _ActivitySearch:
         if not indices:
             words = f'the value "{call.read.value_name}"'
             self._note(kind, call, number, _NOTHING, words, holds=False, is_damaged=is_damaged)
-
-
-def _seen_before(key: ImageKey, pid: int | None, by_pid: dict[int | None, ProcessSighting]) -> ProcessSighting | None:
-    """Returns the earlier sighting of a process among those of its key, None if there is none."""
-    if (one := by_pid.get(pid)) is not None:
-        return one
-    # Instances with a number are one thing as long as no other process id is stated of them; names alone may be of several.
-    if key[-1] is not None and len(by_pid) == 1:
-        ((known, one),) = by_pid.items()
-        if pid is None:
-            return one
-        if known is None:
-            one.pid = pid
-            by_pid[pid] = by_pid.pop(None)
-            return one
-    return None
 
 
 def _ending(call: Call, *, is_damaged: bool) -> str:
@@ -648,7 +550,7 @@ def _as(read: PerformanceRead) -> str:
 
 def _object(index: int, table: NameTable) -> _What:
     name = table.name(index)
-    return index, category_of(_english(index, table)), name.text if name is not None else None
+    return index, category_of(english_of_object(index, table)), name.text if name is not None else None
 
 
 def _has_bytes(call: Call) -> bool:
@@ -673,17 +575,7 @@ def _sets_shown(view: QueryView, blocks: Iterable[int]) -> frozenset[str | None]
 
 
 def _counterset(guid: str, catalog: Catalog) -> _What:
-    return guid, category_of(_english_of(guid, catalog)), catalog.label(guid)
-
-
-def _english_of(guid: str, catalog: Catalog) -> str | None:
-    entry = catalog.countersets.get(guid)
-    return entry.label if entry is not None else None
-
-
-def _is_of_images(guid: str, catalog: Catalog) -> bool:
-    name = _english_of(guid, catalog)
-    return name is not None and IMAGES.match(name) is not None
+    return guid, category_of(english_of_set(guid, catalog)), catalog.label(guid)
 
 
 def _countersets_enumerated(call: Call) -> int | None:
@@ -694,120 +586,3 @@ def _countersets_enumerated(call: Call) -> int | None:
 
 def _code_words(code: int | None) -> str | None:
     return _CODES.get(code, f"code {code}") if code is not None else None
-
-
-def _listed(call: Call, guid: str) -> tuple[Mapping[_Seen, None], bool]:
-    """Returns the process instances that an answer of EnumerateCounterSetInstances showed, and whether its list is whole."""
-    side = call.response
-    if side is None or side.buffer is None or side.buffer_kind != "instances":
-        return {}, False
-    read = decode_buffer("instances", side.buffer.data)
-    seen: dict[_Seen, None] = {}
-    for item in read.tree.get("instances", ()):
-        name = item.get("name")
-        if name and name != _TOTAL:
-            seen[(call.server.ip, "perflib-v2", guid, name, item.get("instance_id")), None] = None
-    return seen, read.problem is None
-
-
-class _ImageBlocks(NamedTuple):
-    """The blocks in answers to a query that may show processes. `every` is the counterset of all blocks if it is one of processes;
-    `process_ids` are the counters that state process ids."""
-
-    blocks: Mapping[int, Identifier]
-    every: str | None
-    process_ids: frozenset[tuple[str, int]]
-
-    @classmethod
-    def blocks_of(cls, view: QueryView, catalog: Catalog) -> _ImageBlocks:
-        blocks = {block: known for block, known in view.blocks.items() if _is_of_images(known.counterset, catalog)}
-        every = view.counterset if view.counterset is not None and _is_of_images(view.counterset, catalog) else None
-        sets = {known.counterset for known in blocks.values()} | ({every} if every is not None else set())
-        process_ids = frozenset((one, counter) for one in sets for counter in _process_ids(one, catalog))
-        return cls(blocks, every, process_ids)
-
-    @property
-    def id_counters(self) -> frozenset[int]:
-        """The numbers of the counters that state process ids."""
-        return frozenset(counter for _, counter in self.process_ids)
-
-
-def _polled(server: str, columns: PerfColumns, images: _ImageBlocks) -> Iterable[_Seen]:
-    """Returns the processes in the blocks of a data answer that are those of a process counterset, each once."""
-    blocks, every, process_ids = images
-    if not blocks and every is None:
-        return ()
-    seen: dict[ImageKey, int | None] = {}
-    telling = _telling(columns, images.id_counters)
-    rows = zip(
-        columns.block[telling].tolist(),
-        columns.counter_id[telling].tolist(),
-        columns.instance[telling].tolist(),
-        columns.instance_id[telling].tolist(),
-        columns.value[telling].tolist(),
-        columns.is_int[telling].tolist(),
-        strict=True,
-    )
-    for block, column, place, instance_id, value, is_int in rows:
-        known = blocks.get(block)
-        counterset = known.counterset if known is not None else every
-        if counterset is None:
-            continue
-        counter = column if column >= 0 else known.counter_id if known is not None and known.names_one_counter else None
-        if place >= 0:
-            name, number = columns.instance_names[place], instance_id
-        elif known is not None and known.instance and known.names_one_instance:
-            name, number = known.instance, known.instance_id
-        else:
-            continue
-        if not name or name == _TOTAL:
-            continue
-        # An instance of one block and the same of another are one process: they have one name and number.
-        key: ImageKey = (server, "perflib-v2", counterset, name, number if number != NONE_ID else None)
-        if is_int and (counterset, counter) in process_ids and value <= MAX_PROCESS_ID:
-            seen[key] = value
-        else:
-            seen.setdefault(key, None)
-    return seen.items()
-
-
-def _listed_whole(view: QueryView, blocks: Iterable[int], catalog: Catalog) -> Iterator[str]:
-    """Yields the process countersets of which a query asks for all instances, and which have values in these blocks of an answer.
-    A block without any states an error, not that nothing runs."""
-    for known in (view.blocks[block] for block in blocks if block in view.blocks):
-        if known.instance in (None, "", "*") and _is_of_images(known.counterset, catalog):
-            yield known.counterset
-
-
-def _process_ids(guid: str, catalog: Catalog) -> Iterator[int]:
-    """The counters of a counterset that state the ids of the processes that an answer showed."""
-    entry = catalog.countersets.get(guid)
-    for number, counter in entry.counters.items() if entry is not None else ():
-        if (counter.label or "").casefold() == _PROCESS_ID:
-            yield number
-
-
-def _telling(columns: PerfColumns, process_ids: frozenset[int]) -> npt.NDArray[np.int64]:
-    """Returns the rows of a data answer that may show a process or its id. These are the first value of each instance in a block,
-    values of counters for process ids, and values whose block does not name their counter. Error values do not count."""
-    rows = np.flatnonzero(columns.data_size >= 0)
-    counters = columns.counter_id[rows]
-    is_telling = (counters < 0) | np.isin(counters, list(process_ids))
-    is_telling[:1] = True
-    for column in (columns.block, columns.instance, columns.instance_id):
-        is_telling[1:] |= column[rows[1:]] != column[rows[:-1]]
-    return rows[is_telling]
-
-
-def _english(index: int, table: NameTable) -> str | None:
-    """Returns the English name of an object that somebody looked at, by its title index: the reported one, else the base
-    system's."""
-    named: Named = table.named(index)
-    return named.english.text if named.english is not None else WELL_KNOWN.get(index)
-
-
-def _process_id_column(indices: list[int], table: NameTable) -> int | None:
-    for at, index in enumerate(indices):
-        if (_english(index, table) or "").casefold() == _PROCESS_ID:
-            return at
-    return None

@@ -41,7 +41,7 @@ from analyzer.questions.films.film import Films
 from analyzer.questions.films.film_maker import films_of
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.selected_calls import TimeBound
+from analyzer.questions.filters.times_machines_and_users import TimeBound
 from analyzer.questions.observations.triage_records import triage
 from analyzer.questions.series.counter_records import interval_of
 from analyzer.questions.series.reading_batches import readings

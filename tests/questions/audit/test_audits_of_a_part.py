@@ -10,7 +10,7 @@ from analyzer.commands.audit import FailOn, _Contract
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.selected_calls import Account, Party, TimeBound
+from analyzer.questions.filters.times_machines_and_users import Account, Party, TimeBound
 from analyzer.results.analysis import Analysis
 from analyzer.results.connection import Bound
 from analyzer.transport.rpc.exchange import Exchange

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.questions.filters.call_selection import Selection, handle_name, session_name
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.selected_calls import Account, Party, TimeBound
+from analyzer.questions.filters.times_machines_and_users import Account, Party, TimeBound
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.connection import Channel
 from analyzer.results.records.record_types import Endpoint

@@ -6,7 +6,7 @@ from analyzer.core.errors import InputError
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter, SampleFilter
-from analyzer.questions.filters.selected_calls import Account, Party, RenamedFilter, renamed
+from analyzer.questions.filters.times_machines_and_users import Account, Party, RenamedFilter, renamed
 from tests.questions.filters.test_call_selection import conversation
 
 

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.questions.statistics import who_looked_at_what as module
+from analyzer.questions.statistics.process_sightings import image_records
 from analyzer.questions.statistics.who_looked_at_what import (
     ActivityFindings,
     activity_record,
     category_of,
     findings,
-    image_records,
     omissions,
 )
 from analyzer.results.records.record_types import Endpoint
@@ -237,19 +237,6 @@ def test_all_that_was_looked_at_is_in_one_text() -> None:
     is_as_written(TEXT, "".join(f"{line}\n" for case in (*of_queries(), *of_registry()) for line in told(*case)))
 
 
-def test_a_server_with_processes_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_IMAGES", 2)
-    make = Calls()
-    found = look(
-        *process_set(make),
-        make.open_query(),
-        make.validate(identifier(COUNTERSET, counter=ANY, instance=ANY, name="*")),
-        make.counter_data(processes(*((f"p{number}", number, number) for number in range(5)))),
-    )
-    assert (len(found.images), found.forgotten_images) == (2, 3)
-    assert OTHER_COUNTERSET not in {one.target for one in found.activities}
-
-
 def test_a_client_that_polls_something_else_each_time_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_POLLED", 6)
     make = Calls()
@@ -261,7 +248,7 @@ def test_a_client_that_polls_something_else_each_time_is_cut_off(monkeypatch: py
     assert (len(found.activities[0].calls), found.forgotten_polls) == (2, 2)
 
 
-def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_left_out_is_said() -> None:
     assert list(omissions(ActivityFindings((), (), 0))) == []
     assert [one.text for one in omissions(ActivityFindings((), (), 3, 4))] == [
         "3 sightings of processes beyond the first 100000 are not listed",
@@ -270,10 +257,6 @@ def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         len(list(omissions(ActivityFindings((), (), 1)))) == len(list(omissions(ActivityFindings((), (), 0, 1)))) == 1
     )
-    monkeypatch.setattr(module, "MAX_IMAGES", 3)
-    make = Calls()
-    found = look(*polling_all(make), make.counter_data(processes(("a", 1, 1), ("b", 2, 2), ("c", 3, 3))))
-    assert (len(found.images), found.forgotten_images) == (3, 0)
 
 
 @pytest.mark.parametrize(("bound", "polls", "forgotten"), [(3, 0, 3), (4, 1, 2), (5, 2, 1), (6, 3, 0)])
@@ -295,14 +278,3 @@ def test_so_many_calls_stand_for_an_activity() -> None:
     record = activity_record(one, analysis)
     assert (record.count, record.call_numbers, record.frames) == (260, tuple(range(1, 257)), tuple(range(1, 513)))
     assert (record.first_time_ns, record.last_time_ns) == (MS, 519 * MS)
-
-
-def test_an_instance_that_is_cut_before_its_process_id_has_none() -> None:
-    counters = (Counter(6, RAW, 4), Counter(784, RAW, 4))
-    whole = winperf([PerfObject(230, counters, tuple(Instance(name, -1, (0, 0), (7, 30)) for name in ("a", "b")))])
-    for cut in range(1, 40):
-        make = winreg()
-        found = look(make.open_key(), make.query_value("230", whole[:-cut]))
-        processes_found = [(one.key[3], one.pid) for one in found.images]
-        assert processes_found[:1] == [("a", 30)]
-        assert [pid for name, pid in processes_found if name == "b"] in ([], [None], [30])

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.questions.filters.selected_calls import TimeBound
+from analyzer.questions.filters.times_machines_and_users import TimeBound
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.table_writer import table_of
 from analyzer.screens.notebook import charts

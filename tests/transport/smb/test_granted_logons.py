@@ -14,7 +14,7 @@ from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.session_records import session_record
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_selection import Selection
-from analyzer.questions.filters.selected_calls import Account
+from analyzer.questions.filters.times_machines_and_users import Account
 from analyzer.questions.observations.triage_records import triage
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, who_of
