@@ -18,7 +18,7 @@ from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.observations.triage_records import triage
-from analyzer.questions.statistics.summary import method_stats
+from analyzer.questions.statistics.call_statistics import method_stats
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import is_altered
 from analyzer.results.records.record_types import Endpoint

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from analyzer.questions.series.displayed_points import Point, Series
 from analyzer.questions.series.reading_batches import points
+from analyzer.questions.series.series_and_points import Point, Series
 from analyzer.results.analysis import Analysis
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Block, PerfObject, identifier, perf_data, winperf

@@ -113,12 +113,12 @@ CHANGING = """
     questions.series.answer_columns: Answer _Viewer
     questions.series.counter_records: Bucket
     questions.series.series_limit: _CutSet
-    questions.series.values_by_layout: PlanRows ValuePlan
+    questions.series.value_plans: PlanRows ValuePlan
     questions.series.reading_batches: Batch _Last _Work
     questions.statistics.process_sightings: ProcessSighting
     questions.statistics.who_looked_at_what: _Deeds
     questions.statistics.hosts: Machine Sighting _AddressesOfMachine
-    questions.statistics.summary: _Errors _Polled
+    questions.statistics.call_statistics: _Errors _Polled
     results.reported_names.counterset_catalog: CounterEntry CountersetEntry Described
     results.reported_names.saved_metadata: _Differences
     results.captured_packets: _PackedMessage
@@ -201,7 +201,7 @@ BY_IDENTITY = """
     questions.series.answer_columns: Answer
     questions.series.columns_of_readings: Quotients
     questions.series.series_limit: ChosenInstances CutAnswer _CutSet
-    questions.series.values_by_layout: ValuePlan
+    questions.series.value_plans: ValuePlan
     questions.series.reading_batches: Batch
     results.analysis: Analysis Part
     results.calls.call_row_columns: SharedValues

@@ -16,8 +16,8 @@ from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.field_values import CallColumns
 from analyzer.questions.filters.filterable_fields import call_fields
+from analyzer.questions.statistics.call_statistics import error_stats
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
-from analyzer.questions.statistics.summary import error_stats
 from analyzer.results.methods.return_kinds import _RETURNS, ReturnKind, _by_opnum, return_kind, stated_kind
 from analyzer.transport.rpc.rpc_names import method_name
 from tests.build.calls import Calls, analysis_of

@@ -36,7 +36,7 @@ from analyzer.questions.audit.rule_registry import catalogue
 from analyzer.questions.differences.conversation_keys import GIVEN, HANDLE_LENGTH, USED, AlignedCall, Conversation
 from analyzer.questions.differences.machine_facts import Peers, properties_that_differ
 from analyzer.questions.differences.sequence_alignment import Pairs, aligned, aligned_by_levels, gaps
-from analyzer.questions.statistics.summary import frames_of_calls, method_label
+from analyzer.questions.statistics.call_statistics import frames_of_calls, method_label
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.calls.call import Call, Side, SideName, handle_of
 from analyzer.results.records.difference import (
@@ -541,9 +541,9 @@ class CallComparison:
         found += ((place[one.a[0]], one) for one in unequal.values())
         for of_a, of_b in gaps(pairs, len(a.calls), len(b.calls)):
             if of_a:
-                found.append((of_a.start, self._lone(a, [a.calls[at].number for at in of_a], "only-a")))
+                found.append((of_a.start, self._lone_calls(a, [a.calls[at].number for at in of_a], "only-a")))
             if of_b:
-                found.append((of_a.start, self._lone(a, [b.calls[at].number for at in of_b], "only-b")))
+                found.append((of_a.start, self._lone_calls(a, [b.calls[at].number for at in of_b], "only-b")))
         self._found += (one for _, one in sorted(found, key=itemgetter(0)))
 
     def _aligned(self, a: Sequence[AlignedCall], b: Sequence[AlignedCall]) -> Pairs:
@@ -570,7 +570,7 @@ class CallComparison:
                 yield one
 
     def uncompared(self) -> Iterator[NotComparedRecord]:
-        """Yields the records of calls in conversations that could not be compared, by reason and method."""
+        """Yields the records of what this comparison of conversations could not compare: calls, by reason and method."""
         for (why, method), (a, b) in self._uncompared.items():
             text = f"{counted(len(a), 'call')} of {method}: {_WHY[why]}"
             if why == "sealed":
@@ -623,8 +623,8 @@ class CallComparison:
             b=occurrence_of(self._b, one.b),
         )
 
-    def _lone(self, conversation: Conversation, numbers: Sequence[int], kind: DifferenceKind) -> DifferenceRecord:
-        """Makes the record of a stretch of calls that only one capture has."""
+    def _lone_calls(self, conversation: Conversation, numbers: Sequence[int], kind: DifferenceKind) -> DifferenceRecord:
+        """Makes the record of a stretch of calls in compared conversations that only one capture has."""
         analysis = self._a if kind == "only-a" else self._b
         methods = Counter(_method(analysis.calls[number - 1]) for number in numbers)
         name = ", ".join(f"{count} × {method}" if count > 1 else method for method, count in methods.items())
@@ -673,7 +673,8 @@ class CallComparison:
 
 
 def occurrence_of(analysis: Analysis, numbers: Iterable[int]) -> Occurrence:
-    """Makes the occurrence of some compared calls in a difference: their first numbers, and the frames of the first call."""
+    """Makes the occurrence of compared calls in a difference, of two conversations or of facts: their first numbers, and the frames
+    of the first call."""
     found = list(numbers)
     frames, files = frames_of_calls(analysis, found[:1])
     known, altered = tuple(map(analysis.known_as, found[:_MOST_CALLS])), analysis.calls.altered
@@ -691,7 +692,7 @@ def property_words(one: PropertyDifference) -> str:
 
 
 def field_words(one: FieldDifference) -> str:
-    """Describes in one line how a field of two compared calls differs."""
+    """Describes in one line, in a comparison of conversations, how a field of two calls differs."""
     if one.kind == "only-a":
         return f"{one.path} {one.a} in A alone"
     if one.kind == "only-b":
@@ -700,7 +701,8 @@ def field_words(one: FieldDifference) -> str:
 
 
 def _in_order_of(a: Sequence[AlignedCall], b: Sequence[AlignedCall]) -> list[AlignedCall]:
-    """Returns the calls of B in the order in which A asks the same; calls that A does not ask come last."""
+    """Returns, for comparing two conversations, the calls of B in the order in which A asks the same; calls that A does not ask
+    come last."""
     left: dict[object, list[AlignedCall]] = {}
     for one in reversed(b):
         left.setdefault(one.keys[1], []).append(one)

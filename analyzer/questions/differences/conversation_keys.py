@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from analyzer.interfaces.call_contents.call_records import held_of
 from analyzer.questions.differences.machine_facts import CaptureView
-from analyzer.questions.statistics.summary import who_of
+from analyzer.questions.statistics.call_statistics import who_of
 from analyzer.results.calls.call import handle_of
 from analyzer.results.calls.call_row_columns import Context
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
@@ -116,7 +116,7 @@ def paired_talks(
 
 
 def _same_first(a: _Talk, b: _Talk) -> tuple[list[list[AlignedCall]], list[list[AlignedCall]]]:
-    """Returns the channels of two paired conversations; channels that ask the same have the same place."""
+    """Returns the channels of two conversations that their keys paired; channels that ask the same have the same place."""
     left: dict[tuple[Hashable, ...], list[list[AlignedCall]]] = {}
     for channel in b.channels.values():
         left.setdefault(tuple(one.keys[1] for one in channel), []).append(channel)

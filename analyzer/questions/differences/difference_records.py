@@ -84,7 +84,7 @@ class Differences:
 
     @cached_property
     def summary(self) -> DiffSummaryRecord:
-        """Returns the summary record of `diff`: both sides and the outcome."""
+        """Returns the summary of the difference records: both sides and the outcome."""
         found, fields = self.found, self._fields
         outcome: DiffOutcome = "different" if found else "incomplete" if self.uncompared else "equal"
         return DiffSummaryRecord(
@@ -102,7 +102,7 @@ class Differences:
         )
 
     def records(self) -> Iterator[DifferenceRecord | NotComparedRecord | DiffSummaryRecord]:
-        """Yields all records of `diff`, the summary last."""
+        """Yields the difference records of two analyses, the summary last."""
         yield from self.found
         yield from self.uncompared
         yield self.summary
@@ -161,7 +161,7 @@ class Differences:
             )
 
     def _fact(self, fact: ShownFact, *, is_of_a: bool) -> DifferenceRecord:
-        """Makes the record of a fact about a machine that only one analysis shows."""
+        """Makes the difference record of a fact about a machine that only one analysis shows."""
         seen = occurrence_of(self.a if is_of_a else self.b, fact.calls) if fact.calls else None
         return DifferenceRecord(
             about=fact.about,

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
+from analyzer.questions.statistics.call_statistics import who_of
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
-from analyzer.questions.statistics.summary import who_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.call_facts import service_facts
 from analyzer.results.calls.call_row_columns import STATES
@@ -87,7 +87,7 @@ def peers_of(analysis: Analysis) -> dict[str, Peer]:
 
 
 def paired_peers(a: Mapping[str, Peer], b: Mapping[str, Peer]) -> Peers:
-    """Matches the machines of both sides of `diff`, and labels them."""
+    """Matches the machines of both sides of `diff`, so that facts about one machine are compared, and labels them."""
     tests: Sequence[Callable[[Peer, Peer], bool]] = (
         lambda one, other: one.ip == other.ip and _share_name(one, other),
         _share_name,
@@ -109,14 +109,14 @@ def paired_peers(a: Mapping[str, Peer], b: Mapping[str, Peer]) -> Peers:
         others = [one for one in left_b.values() if one.is_server == is_server]
         if len(ones) == 1 and len(others) == 1:
             note(ones[0], others[0])
-    labels_a = _labels(a.values(), ())
+    labels_a = _machine_labels(a.values(), ())
     labels_b = {ip: labels_a[other] for ip, other in same.items()}
-    labels_b |= _labels((one for ip, one in b.items() if ip not in same), labels_a.values())
+    labels_b |= _machine_labels((one for ip, one in b.items() if ip not in same), labels_a.values())
     return Peers(a, b, labels_a, labels_b)
 
 
-def _labels(peers: Iterable[Peer], taken: Iterable[str]) -> dict[str, str]:
-    """Makes a label for each machine of `diff`, different from those taken."""
+def _machine_labels(peers: Iterable[Peer], taken: Iterable[str]) -> dict[str, str]:
+    """Makes a label for each machine that `diff` has facts about, different from those taken."""
     used, found = set(taken), {}
     for one in peers:
         label = one.names[0] if one.names and one.names[0] not in used else one.words if one.names else one.ip
@@ -188,13 +188,14 @@ def _accounts(view: CaptureView) -> Iterator[ShownFact]:
 
 
 def _servers(view: CaptureView, interface: str) -> set[str]:
-    """Returns the addresses of servers that shown calls ask through this interface."""
+    """Returns the addresses of the machines that have facts about this interface: servers that shown calls ask through it."""
     contexts = view.analysis.calls.contexts_of(view.analysis.shown.numbers)
     return {context.server.ip for context, _ in contexts if context.interface.uuid == interface}
 
 
 def sealed_calls(view: CaptureView) -> dict[str, list[int]]:
-    """Returns the numbers of the shown calls that no key opened, by the label of their server."""
+    """Returns the numbers of the shown calls that no key opened, by the label of their server: facts about this machine may be
+    hidden in them."""
     calls = view.analysis.calls
     found: dict[str, list[int]] = {}
     shown = np.asarray(view.analysis.shown.numbers, np.int64)
@@ -224,15 +225,16 @@ def _countersets(view: CaptureView) -> Iterator[ShownFact]:
 
 
 def guids_of_the_same(a: CaptureView, b: CaptureView) -> dict[str, str]:
-    """Maps a counterset GUID of B to the GUID in A, if countersets of one name on one machine have different GUIDs."""
-    of_a, of_b = _names(a), _names(b)
+    """Maps, for facts about countersets of a machine, a GUID of B to the GUID in A, if countersets of one name have different GUIDs
+    there."""
+    of_a, of_b = _guids_by_name(a), _guids_by_name(b)
     kept = set(of_a.values()) & set(of_b.values())
     pairs = ((of_b[key], guid) for key, guid in of_a.items() if key in of_b)
     return {other: guid for other, guid in pairs if kept.isdisjoint((other, guid))}
 
 
-def _names(view: CaptureView) -> dict[tuple[str, str], str]:
-    """Returns the GUIDs of countersets by machine and name, for names that only one counterset has."""
+def _guids_by_name(view: CaptureView) -> dict[tuple[str, str], str]:
+    """Returns the GUIDs of countersets that facts name, by machine and name, for names that only one counterset has."""
     found: dict[tuple[str, str], list[str]] = {}
     for ip, catalog in view.analysis.catalogs:
         for guid, entry in catalog.countersets.items():

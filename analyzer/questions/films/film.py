@@ -53,7 +53,7 @@ def inflated(data: bytes) -> bytes:
 
 
 def varints(numbers: Ints) -> bytes:
-    """Encodes whole numbers of up to 62 bits as variable-length bytes."""
+    """Encodes the numbers of a film's block, whole ones of up to 62 bits, as variable-length bytes."""
     folded = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
     sizes = np.ones(len(folded), np.int64)
     for byte in range(1, _MOST_BYTES):
@@ -70,8 +70,8 @@ def varints(numbers: Ints) -> bytes:
     return out.tobytes()
 
 
-def numbers_of(data: bytes) -> Ints:
-    """Decodes variable-length bytes to whole numbers."""
+def numbers_in_varints(data: bytes) -> Ints:
+    """Decodes the numbers in a film's block, which are variable-length bytes."""
     held = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(held < 0x80)
     starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1]) if len(ends) else ends
@@ -206,7 +206,7 @@ class Film(Struct, eq=False):
     _present: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def add(self, call: int, time_ns: int, handle: str, cells: PollCells, *, is_whole: bool) -> None:
-        """Adds the next poll of the counterset to its film."""
+        """Adds the next poll of the counterset to this film."""
         number = len(self.calls)
         if not self.handles or self.handles[-1] != handle:
             self.handles.append(handle)
@@ -225,14 +225,14 @@ class Film(Struct, eq=False):
             self.close_block()
 
     def end(self) -> None:
-        """Ends the film after its last poll."""
+        """Ends this film, and the times of its rows, after its last poll."""
         self.close_block()
         for row in self._present.tolist():
             self.rows[row].spans[-1][1] = len(self.calls) - 1
         self._present = np.zeros(0, np.int64)
 
     def close_block(self) -> None:
-        """Packs the polls of the film since the last block."""
+        """Packs the polls of this film since its last block as another block."""
         if self._open:
             self.blocks.append(packed_block(self._open, len(self.calls) - len(self._open), len(self.columns)))
             self._open = []
@@ -337,7 +337,7 @@ def read_block(block: FilmBlock) -> FilmFrame:
     head = _HEADS.decode(data[4:stop])
     shape = head.columns, len(head.rows), head.polls
     cells = head.columns * len(head.rows)
-    numbers = numbers_of(data[stop:])
+    numbers = numbers_in_varints(data[stop:])
     ends = [cells * head.polls, 2 * cells * head.polls]
     states, values, places = np.split(numbers, ends)
     return FilmFrame(

@@ -30,10 +30,10 @@ from analyzer.questions.films.film import (
 )
 from analyzer.questions.series.answer_columns import Answer
 from analyzer.questions.series.columns_of_readings import CODES, FLAGS, WHYS
-from analyzer.questions.series.displayed_points import Key, Sample, Series
 from analyzer.questions.series.formulas import ATTRIB_HEX, ATTRIB_REAL, formula_of, type_name
 from analyzer.questions.series.reading_batches import Batch
-from analyzer.questions.series.values_by_layout import ValuePlan
+from analyzer.questions.series.series_and_points import Key, Sample, Series
+from analyzer.questions.series.value_plans import ValuePlan
 from analyzer.results.records.sample import Flag, Why
 
 # Counters that say which instance it is: what they hold is shown whatever type they have.
@@ -209,7 +209,7 @@ class FilmMaker:
 
 
 def said_of_reading(why: Why | None, reason: str | None, flags: tuple[Flag, ...], missed: int) -> str:
-    """The words on a reading of a film: why it has no value, its marks, and what was lost before it."""
+    """The words that the maker of a film puts on a reading: why it has no value, its marks, and what was lost before it."""
     if why == Why.TEXT:
         return ""
     words = [word for word in (why, reason, *flags) if word]

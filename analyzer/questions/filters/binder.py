@@ -77,7 +77,7 @@ class Pattern:
             raise PatternError(_reason(str(error))) from None
 
     def found_in(self, text: str) -> bool:
-        """Whether the filter's regular expression occurs anywhere in the text."""
+        """Whether the regular expression that a filter is bound with occurs anywhere in the text."""
         known = self._known.get(text)
         if known is None:
             if len(self._known) >= _REMEMBERED:
@@ -290,7 +290,7 @@ class _Binder:
         return _quantified(ref, test, node.quantifier or _DEFAULT.get(operator, "any"))
 
     def _both(self, node: Compare, left: _Ref, right: _Ref) -> Asked:
-        """Compares a field with a field in a filter: every value of one with every value of the other."""
+        """Binds the comparison of a field with a field in a filter: every value of one with every value of the other."""
         for ref in (left, right):
             if ref.kind is Kind.GROUP:
                 raise self.fail(f"{ref.name} is a group of fields and has no value; quote it to mean the text", ref.at)
@@ -536,7 +536,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are equal for a filter. True and false are no numbers there."""
+    """Whether two values are equal where a filter is bound to compare them. True and false are no numbers there."""
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 

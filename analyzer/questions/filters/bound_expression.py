@@ -25,15 +25,16 @@ class CallBlock(Protocol):
     """A block of calls that a filter judges at once, by their numbers."""
 
     def holds(self, fields: Sequence[FilterField]) -> bool:
-        """Whether the calls have columns for all of these filter fields."""
+        """Tells a bound expression whether the calls have columns for all of these filter fields."""
         ...
 
     def values(self, fields: Sequence[FilterField], numbers: Numbers) -> tuple[Numbers, Sequence[Resolve]]:
-        """Returns the combinations of values that these filter fields have, each once, and which combination each call has."""
+        """Gives a bound expression the combinations of values that these fields have, each once, and which combination each call
+        has."""
         ...
 
     def looked_at(self, expression: Expression, numbers: Numbers) -> Mask:
-        """Returns which of these calls pass the filter, by reading the calls themselves."""
+        """Gives a bound expression those of these calls that pass it, by reading the calls themselves."""
         ...
 
 

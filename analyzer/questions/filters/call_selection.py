@@ -47,7 +47,7 @@ class Selection(Struct, frozen=True):
     users: tuple[Account, ...] = ()
 
     def calls(self, analysis: Analysis) -> Selected:
-        """Returns the selected calls in order, before `head` and `tail`."""
+        """Returns the calls of this selection in order, before `head` and `tail`."""
         shown = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
         if replace(self, head=None, tail=None) == EVERYTHING:
             return shown
@@ -85,7 +85,7 @@ class Selection(Struct, frozen=True):
         return calls if self.tail is None else calls[max(len(calls) - self.tail, 0) :]
 
     def shown(self, analysis: Analysis) -> Selected:
-        """Returns the selected calls in order, after `head` and `tail`."""
+        """Returns the calls of this selection in order, after `head` and `tail`."""
         return self.ends_of(self.calls(analysis))
 
     def one(self, analysis: Analysis) -> int:
@@ -117,8 +117,8 @@ class Selection(Struct, frozen=True):
         return replace(analysis, part=Part(calls.numbers, sessions, self.words, not self.is_asking))
 
     def _sessions(self, analysis: Analysis, calls: Selected) -> Iterator[SmbSession]:
-        """Yields the SMB sessions of the selected machines, users and time. If the selection asks for more, only those that carry a
-        selected call."""
+        """Yields the SMB sessions of this selection of calls: those of its machines, users and time. If it asks for more, only
+        those that carry a selected call."""
         from analyzer.questions.filters.times_machines_and_users import Ends
 
         numbers = {call.session for _, call in calls} if self.is_asking else None
@@ -163,7 +163,7 @@ _UUID = r"\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?"
 
 
 def known_interface(text: str) -> str:
-    """Returns the interface that the user selects by name or UUID. Raises `ValueError` for an unknown name."""
+    """Returns the interface of the calls that a selection asks for by name or UUID. Raises `ValueError` for an unknown name."""
     wanted = text.strip("{}").casefold()
     if re.fullmatch(_UUID, text):
         return wanted
@@ -180,7 +180,8 @@ def known_interface(text: str) -> str:
 
 
 def handle_name(text: str) -> str:
-    """Returns the handle that the user selects: `q2`, `k1`, `s1` or a UUID. A number alone means a query handle."""
+    """Returns the handle of the calls that a selection asks for: `q2`, `k1`, `s1` or a UUID. A number alone means a query
+    handle."""
     if match := re.fullmatch(_UUID, text):
         return match[1].lower()
     if match := re.fullmatch(r"([qksQKS]?)(\d{1,9})", text):
@@ -191,7 +192,8 @@ def handle_name(text: str) -> str:
 
 
 def session_name(text: str) -> str:
-    """The SMB session that the user selects: `0x1d`, the id of a session, or `#12`, a call in it; a number alone is a call's."""
+    """Returns the SMB session of the calls that a selection asks for: `0x1d`, the id of a session, or `#12`, a call in it; a number
+    alone is a call's."""
     if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text):
         return f"{int(text, 16):#x}"
     if match := re.fullmatch(r"#?(\d{1,9})", text):

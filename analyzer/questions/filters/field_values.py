@@ -216,7 +216,7 @@ class CallColumns:
         return np.searchsorted(pairs, both), found
 
     def looked_at(self, expression: Expression, numbers: Numbers) -> Mask:
-        """Returns which of these calls pass a filter's expression, by reading the calls that can have values."""
+        """Returns which of these calls pass a filter's expression, by reading the field values of those that can have any."""
         may = np.zeros(len(numbers), np.bool_)
         for field in expression.fields:
             for path in field.paths:
@@ -229,7 +229,7 @@ class CallColumns:
         return passed
 
     def numbers_of(self, name: str) -> Any:
-        """Returns a column of the table of calls, in the order of the calls, for filters."""
+        """Returns the column of the table of calls that has the values of a field, in the order of the calls."""
         if name not in self._read:
             self._read[name] = self._calls.column(name)
         return self._read[name]
@@ -240,7 +240,7 @@ class CallColumns:
         return self._made[path]
 
     def _made_of(self, field: FilterField, path: str) -> _Column | None:
-        """Returns the column of a filter's path, None if the table of calls has none."""
+        """Returns the column with the values of the field at a path, None if the table of calls has none."""
         first, _, rest = path.partition(".")
         facts, numbers_of = self._analysis.capture, self.numbers_of
         if first in BOTH_SIDES:
@@ -287,7 +287,7 @@ class CallColumns:
         return _Column(self.numbers_of(name), lambda number: _some(meaning(number), word))
 
     def _status_names(self) -> _Column:
-        """Returns a filter's column with the names of call statuses. The name of a number depends on the method."""
+        """Returns the column with the values of the field `status_name`. The name of a number depends on the method."""
         kinds, statuses = return_kinds_in(self.numbers_of, self._calls.table.contexts), self.numbers_of("status")
         codes = statuses.astype(np.int64) * len(ReturnKind) + kinds
 
@@ -345,7 +345,7 @@ class CallColumns:
         return None
 
     def _may_have(self, path: str) -> Mask:
-        """Returns which calls may have a value at a filter's path."""
+        """Returns which calls may have values of the field at a path."""
         first, _, rest = path.partition(".")
         if first in BOTH_SIDES:
             part = rest.partition(".")[0]
@@ -373,7 +373,7 @@ class CallColumns:
         return np.array(self._calls.views, np.int64)
 
     def _is_of(self, interface: str) -> Mask:
-        """Returns which calls are of an interface, for filters."""
+        """Returns which calls are of an interface, since some fields have values for its calls alone."""
         known = np.array([context.interface.uuid == interface for context in self._calls.table.contexts], np.bool_)
         found: Mask = known[self.numbers_of("context")]
         return found

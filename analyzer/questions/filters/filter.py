@@ -79,7 +79,7 @@ class SampleFilter:
         return SampleFilter(source, of_counters=self._of_counters)
 
     def records(self, analysis: Analysis) -> Iterator[SampleRecord]:
-        """The sample records that pass the filter."""
+        """Yields those sample records of an analysis that pass this filter."""
         shown = analysis.shown
         wanted = shown.only(self._wanted(CallColumns(analysis), np.array(shown.numbers)))
         return filter(self._passing(analysis, wanted), sample_records(analysis, wanted))
@@ -90,12 +90,12 @@ class SampleFilter:
         return self._passing(analysis, analysis.shown.only(self._wanted(CallColumns(analysis), numbers)))
 
     def _wanted(self, columns: CallColumns, numbers: Numbers) -> list[int]:
-        """Returns the numbers of those calls whose samples may pass the filter."""
+        """Returns the numbers of those calls whose samples may pass this sample filter."""
         found: list[int] = numbers[self._of_calls.passing(columns, numbers)].tolist()
         return found
 
     def _passing(self, analysis: Analysis, wanted: Selected) -> Callable[[SampleRecord | CounterRecord], bool]:
-        """Returns the test whether a sample passes the filter, if its call is `wanted`."""
+        """Returns this sample filter as a test whether a sample passes, if its call is `wanted`."""
         number, values = 0, None
         records = CallRecords(analysis)
 
@@ -110,7 +110,7 @@ class SampleFilter:
 
 
 def _parts(expression: Expression) -> tuple[Expression, ...]:
-    """Returns the parts of a filter's expression that must all hold."""
+    """Returns the parts of a call filter or sample filter that must all hold."""
     if isinstance(expression, Joined) and expression.operator == "and":
         return expression.parts
     return (expression,)

@@ -61,12 +61,13 @@ def buffer_names() -> frozenset[str]:
 
 
 def named_methods() -> Mapping[str, str]:
-    """Returns the methods of PerflibV2 that filters can name, by their names in small letters without the interface's."""
+    """Returns the methods of PerflibV2 that can be named as values of a filterable field, by their names in small letters without
+    the interface's."""
     return {name.removeprefix("PerflibV2").lower(): name for name in PERFLIB_V2_METHODS}
 
 
 def with_article(kind: Kind) -> str:
-    """Returns the kind of a filter's values in the words of messages: `a number`, `text`, `in seconds`."""
+    """Returns the kind of a filterable field in the words of messages: `a number`, `text`, `in seconds`."""
     if kind in (Kind.TEXT, Kind.SECONDS, Kind.FLAG, Kind.ANY):
         return {Kind.SECONDS: "in seconds"}.get(kind, str(kind))
     return f"an {kind}" if str(kind)[0] in "aeiou" else f"a {kind}"

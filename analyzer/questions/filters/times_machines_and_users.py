@@ -1,4 +1,4 @@
-"""What a selection asks of calls: its time, machines, users, interface, handle, session and filter as one expression.
+"""The times, machines and users that a selection of calls asks for, and all that it asks of a call as one expression.
 
 Options have bounds of time, machines and accounts as text. A redacted analysis holds only pseudonyms, so they replace the names in
 a user's filter and selection.
@@ -195,8 +195,8 @@ class RenamedFilter:
 
 
 def renamed(selection: Selection, names: Pseudonyms) -> Selection:
-    """The selection of calls with pseudonyms in place of the user's names. Raises `InputError` for networks: pseudonyms of
-    neighbours are no neighbours."""
+    """The selection with pseudonyms in place of the machines and users that it names. Raises `InputError` for networks: pseudonyms
+    of neighbours are no neighbours."""
     return replace(
         selection,
         servers=tuple(_machine(machine, names) for machine in selection.servers),
@@ -225,7 +225,8 @@ _SESSION = FilterField("session", Kind.NUMBER, "number of the SMB session", ("se
 
 
 def expression_of(selection: Selection, analysis: Analysis) -> Expression:
-    """Returns the expression that a call of this selection must pass, before `head` and `tail`."""
+    """Returns the expression that a call must pass to be of a selection's times, machines, users and other parts, before `head` and
+    `tail`."""
     parts: list[Expression] = list(Ends(selection, analysis).of_calls()) if selection.asks_for_ends else []
     if (wanted := frozenset(one.strip("{}").casefold() for one in selection.interfaces)) != frozenset():
         interface = _field("interface")
@@ -296,7 +297,8 @@ def _field(name: str) -> FilterField:
 
 
 def _is_one(name: str, wanted: str | int) -> Asked:
-    """Returns the selection's question whether a field has this value."""
+    """Returns the question, beside those about times, machines and users, whether a field of a call has the value that the
+    selection asks for."""
     field = _field(name)
     return Asked((field,), lambda values: wanted in values(field))
 

@@ -27,7 +27,7 @@ from analyzer.core.array_functions import distinct
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError
 from analyzer.questions.observations.observation_making import OUTCOMES, Deed, Draft, Scene, listed, who_in
-from analyzer.questions.statistics.summary import interface_label
+from analyzer.questions.statistics.call_statistics import interface_label
 from analyzer.results.call_facts import registry_value, service_facts
 from analyzer.results.calls.call import Call, ServiceFacts, Side
 from analyzer.results.methods import scmr, winreg
@@ -500,14 +500,14 @@ def _by_method(scene: Scene) -> Iterator[Draft]:
     calls = scene.calls
     for who, of_who in calls.by(who_in, scene.left).items():
         groups: dict[tuple[tuple[Deed, str], int], list[int]] = {}
-        for places in _split(of_who, calls.column("context")[of_who]):
+        for places in _split_by_code(of_who, calls.column("context")[of_who]):
             facts = calls.context(places[0]).interface
-            for of_method in _split(places, calls.column("opnum")[places]):
+            for of_method in _split_by_code(places, calls.column("opnum")[places]):
                 method = next(calls.values("method", of_method[:1]), None)
                 opnum = int(calls.column("opnum")[of_method[0]])
                 label = f"{interface_label(facts)}.{method or (f'opnum {opnum}' if opnum >= 0 else 'unknown')}"
                 deed = deed_of(facts.name, method) or _OTHER
-                for of_outcome in _split(of_method, scene.outcomes[of_method]):
+                for of_outcome in _split_by_code(of_method, scene.outcomes[of_method]):
                     key = (deed, label if deed is _OTHER else ""), int(scene.outcomes[of_outcome[0]])
                     groups.setdefault(key, []).extend(of_outcome.tolist())
         for ((deed, label), outcome), found in _joined(scene, groups).items():
@@ -523,8 +523,8 @@ def _labels(scene: Scene, places: Numbers) -> tuple[str, ...]:
     return tuple(f"{names}.{method}" for method in scene.calls.values("method", places) if method)
 
 
-def _split(places: Numbers, codes: Numbers) -> Iterator[Numbers]:
-    """Splits the places of observed calls by their codes, in the order of the codes."""
+def _split_by_code(places: Numbers, codes: Numbers) -> Iterator[Numbers]:
+    """Splits the places of observed calls of other interfaces by their codes, in the order of the codes."""
     for code in distinct(codes).tolist():
         yield places[codes == code]
 

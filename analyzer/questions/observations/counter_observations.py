@@ -14,8 +14,8 @@ from analyzer.core.printable_text import counted
 from analyzer.core.times import NS_PER_S
 from analyzer.questions.observations.observation_making import LESS, Draft, Scene, listed, who_in
 from analyzer.questions.processes.process_records import MARK_WORDS
+from analyzer.questions.statistics.call_statistics import poll_stats, who_of
 from analyzer.questions.statistics.handle_lifetimes import shown_lifetimes
-from analyzer.questions.statistics.summary import poll_stats, who_of
 from analyzer.questions.statistics.who_looked_at_what import SEALED, Activity
 from analyzer.results.calls.call import CallOutcome, CallState
 from analyzer.results.records.observation import ObservationKind, Severity

@@ -381,7 +381,7 @@ def scheduled_task(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
 
 
 def _is_at(method: str) -> bool:
-    """Tells whether a scheduled task was registered through atsvc, the older interface that `at` uses."""
+    """Tells whether the task in a known attack was registered through atsvc, the older interface that `at` uses."""
     return method.startswith("atsvc.")
 
 
@@ -442,7 +442,9 @@ def zero_credential(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]
     """
     if scene.analysis.capture.redacted:
         return
-    zero = [one for one in drafts if one.kind == "machine-account" and any(map(_is_zero, _requests(one, scene)))]
+    zero = [
+        one for one in drafts if one.kind == "machine-account" and any(map(_is_zero, _netlogon_requests(one, scene)))
+    ]
     for who in dict.fromkeys(one.who for one in zero):
         found = [one for one in drafts if one.kind == "machine-account" and one.who == who]
         let_in = any(one.outcome == "answered" for one in found)
@@ -452,8 +454,9 @@ def zero_credential(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]
         )
 
 
-def _requests(one: Draft, scene: Scene) -> Iterator[bytes]:
-    """Yields the request stubs of an observation's first calls that authenticate to Netlogon."""
+def _netlogon_requests(one: Draft, scene: Scene) -> Iterator[bytes]:
+    """Yields the request stubs in which a known attack on Netlogon shows: those of an observation's first calls that authenticate
+    to it."""
     for number in one.calls[:_LOOKED_AT]:
         call = scene.analysis.calls[number - 1]
         if (call.method or "").startswith("NetrServerAuthenticate") and call.request is not None:

@@ -14,8 +14,8 @@ from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.processes.process_records import ProcessTable, ProcessValues, process_table
+from analyzer.questions.statistics.call_statistics import who_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
-from analyzer.questions.statistics.summary import who_of
 from analyzer.questions.statistics.who_looked_at_what import findings
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallOutcome
@@ -100,7 +100,7 @@ class Scene:
 
     @cached_property
     def processes_seen(self) -> Counter[tuple[str, str | None, str]]:
-        """Counts for observations the processes that somebody saw, by machine, account and client."""
+        """Counts the processes that somebody saw, by machine, account and client, for making observations of them."""
         found: Counter[tuple[str, str | None, str]] = Counter()
         for seen_by, count in Counter(self.processes.seen_by).items():
             for key in {(seen.server_ip, seen.user, seen.client_ip) for seen in seen_by}:
@@ -109,11 +109,11 @@ class Scene:
 
     @cached_property
     def altered_sessions(self) -> frozenset[int]:
-        """Returns the numbers of the SMB sessions of which messages have a wrong signature."""
+        """Returns the numbers of the SMB sessions of which messages have a wrong signature, for making observations of them."""
         return frozenset(one.number for one in self.analysis.shown_sessions if one.wrong_signatures)
 
     def command(self, command: str, *words: str, filter: str | None = None, interfaces: Sequence[str] = ()) -> str:
-        """Returns a command that shows more of an observation."""
+        """Returns the command that an observation in the making has: it shows more of it."""
         return next_command(self.analysis, command, *words, filter=filter, interfaces=interfaces)
 
     def counted(self, places: Numbers) -> str:
@@ -238,7 +238,7 @@ def _outcomes(calls: ShownCalls) -> Numbers:
 
 
 def _refusal(status: int, kind: int, fault: int) -> str:
-    """Returns the name of the status or fault that refused an observed call."""
+    """Returns the name of the status or fault that refused a call, for making an observation of it."""
     if fault >= 0:
         return f"fault {fault_name(fault) or hex(fault)}"
     return ReturnKind(kind).words_of(status)

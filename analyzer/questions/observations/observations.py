@@ -154,7 +154,7 @@ def _observation(item: Draft, rank: int, file: str, scene: Scene) -> Observation
 
 
 def _in_doubt(item: Draft) -> str:
-    """Says how much of an observation others may have changed."""
+    """Says in the text of one of all observations how many of its calls others may have changed."""
     if item.count == 1:
         return "its signature does not fit, so others may have changed it"
     have, them = ("has", "it") if item.altered == 1 else ("have", "them")

@@ -32,8 +32,8 @@ from analyzer.core.array_functions import distinct
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.series.series_keys import counter_names
+from analyzer.questions.statistics.call_statistics import frames_of_calls
 from analyzer.questions.statistics.process_sightings import IMAGES, MAX_PROCESS_ID, ListKey, ProcessSighting
-from analyzer.questions.statistics.summary import frames_of_calls
 from analyzer.questions.statistics.who_looked_at_what import ActivityFindings, findings
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call_row_columns import KIND_NUMBERS
@@ -44,9 +44,9 @@ from analyzer.results.records.statistics import Who
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from analyzer.questions.series.displayed_points import Series
     from analyzer.questions.series.reading_batches import Batch
-    from analyzer.questions.series.values_by_layout import ValuePlan
+    from analyzer.questions.series.series_and_points import Series
+    from analyzer.questions.series.value_plans import ValuePlan
 
 
 # ----------------------------------------------------------------------------------------------------------- odd processes
@@ -85,7 +85,8 @@ _DIGITS = str.maketrans("013457", "oleast")
 
 
 def _spellings(letters: str) -> Iterator[str]:
-    """Yields letters of the name of a program of Windows as they are, and with digits that stand for them."""
+    """Yields letters of the name of a program of Windows as a process may have them: as they are, and with digits that stand for
+    them."""
     forms = [letter + "".join(chr(digit) for digit, of in _DIGITS.items() if of == ord(letter)) for letter in letters]
     return map("".join, product(*forms))
 
@@ -125,8 +126,8 @@ _RARE = {
 
 
 def parent_marks(name: str, parent: int | None, services: frozenset[int]) -> tuple[ProcessMark, ...]:
-    """Returns the marks for an odd parent of a process. `services` are the process ids of the service control manager that were
-    seen: it starts every svchost ("Hunt Evil")."""
+    """Returns the marks that the record of a process has for an odd parent. `services` are the process ids of the service control
+    manager that were seen: it starts every svchost ("Hunt Evil")."""
     if parent is None or not services or parent in services or _EXTENSION.sub("", name).casefold() != "svchost":
         return ()
     own = ", ".join(map(str, sorted(services)))
@@ -159,8 +160,8 @@ def _resemblance(plain: str) -> ProcessMark | None:
 
 
 def _is_one_change_away(text: str, known: str) -> bool:
-    """Whether two different process names have a Damerau-Levenshtein distance of 1. Then one letter is changed, added, left out or
-    swapped with the next. Their lengths differ by at most one."""
+    """Whether the name of a process and a known one have a Damerau-Levenshtein distance of 1, so that its record has a mark. Then
+    one letter is changed, added, left out or swapped with the next. Their lengths differ by at most one."""
     start = 0
     while start < min(len(text), len(known)) and text[start] == known[start]:
         start += 1

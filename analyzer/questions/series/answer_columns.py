@@ -20,11 +20,11 @@ from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinPerfObj
 from analyzer.interfaces.call_contents.answers_with_names import Binding, Bindings
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of
-from analyzer.questions.series.displayed_points import Key, Select
 from analyzer.questions.series.formulas import formula_of
+from analyzer.questions.series.series_and_points import Key, Select
 from analyzer.questions.series.series_keys import Identity, SeriesPlace, WinperfRow, id_places, winperf_places
 from analyzer.questions.series.series_limit import ChosenInstances, SeriesLimit
-from analyzer.questions.series.values_by_layout import (
+from analyzer.questions.series.value_plans import (
     Bools,
     Instances,
     Ints,
@@ -89,7 +89,7 @@ class _Viewer(Struct):
     last: ValuePlan | None = None
 
     def numbered(self, key: Key) -> int:
-        """Returns the viewer's number for a group of counters; gives a new group a number."""
+        """Returns the number that a group of counters has in the columns of this viewer's answers; gives a new group a number."""
         number = self.groups.get(key)
         if number is None:
             number = self.groups[key] = len(self.groups)
@@ -255,7 +255,7 @@ class Answers:
             damaged = damaged or block.problem is not None
             table, chosen = self._analysis.name_tables.table_of(call.server), self._chosen(viewer, call, block.objects)
             rows = winperf_rows_of(block, table, self._columns_of(call), chosen)
-            rows, raws = _in_a_row(rows)
+            rows, raws = _renumbered(rows)
             plan = self._winperf_rows_plan(viewer, call, handle, rows, block.objects, None, chosen)
             values, numbers, texts = _columns(raws)
             stated = block.perf_time, block.perf_freq, block.perf_time_100ns
@@ -325,11 +325,11 @@ class Answers:
     # both
 
     def _begin(self, viewer: _Viewer, answer: Answer, *, damaged: bool) -> None:
-        """Begins the readings of an answer: notes its groups and their instances. A damaged answer proves nothing about what it
+        """Begins the columns of an answer: notes its groups and their instances. A damaged answer proves nothing about what it
         lacks."""
         plan = answer.plan
         for cut in plan.cuts:
-            cut.count()
+            cut.count_answer()
         answer.lost_before = viewer.lost
         viewer.lost += damaged
         answer.lost = viewer.lost
@@ -345,7 +345,7 @@ class Answers:
         self._read_through(answer)
 
     def _find_firsts(self, viewer: _Viewer, answer: Answer) -> None:
-        """Notes which rows of an answer have no earlier reading, and why."""
+        """Notes which rows in the columns of an answer have no earlier reading, and why."""
         plan = answer.plan
         self._seen = grown(self._seen, len(self.registry.states), fill=False)
         live = ~plan.is_error & (plan.at >= 0)
@@ -380,7 +380,7 @@ class Answers:
 
 
 def why_first(before: Instances | None, now: Instances | None, place: SeriesPlace) -> tuple[Why, str | None]:
-    """Returns why a reading in an answer has no reading before it: its instance is new, or its name belonged to another
+    """Returns why a row in the columns of an answer has no reading before it: its instance is new, or its name belonged to another
     instance."""
     had = before.identities_of(place) if before is not None else frozenset()
     has = now.identities_of(place) if now is not None else frozenset()
@@ -410,8 +410,9 @@ def grown(array: npt.NDArray[Any], count: int, *, fill: int) -> npt.NDArray[Any]
     return np.concatenate([array, more])
 
 
-def _in_a_row(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | str | None]]:
-    """Returns the winperf rows of an answer renumbered as if it held only their samples, and the raw values of these samples."""
+def _renumbered(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | str | None]]:
+    """Returns the rows of a winperf answer, renumbered as if its columns held only their samples, and the raw values of these
+    samples."""
     found: list[WinperfRow] = []
     raws: list[int | str | None] = []
     for row in rows:
@@ -423,14 +424,14 @@ def _in_a_row(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | 
     return found, raws
 
 
-def _words(value: int) -> int:
-    """Returns a 64-bit clock of an object in a winperf answer as an unsigned number."""
+def _unsigned(value: int) -> int:
+    """Returns a 64-bit clock of an object in a winperf answer as the number in the answer's column, which has no sign."""
     return value & _MOST
 
 
 def _object_clocks(clocks: Sequence[tuple[int, int]]) -> tuple[Words, Words]:
     ticks, freqs = zip(*clocks, strict=True) if clocks else ((), ())
-    return np.array([*map(_words, ticks)], np.uint64), np.array([*map(_words, freqs)], np.uint64)
+    return np.array([*map(_unsigned, ticks)], np.uint64), np.array([*map(_unsigned, freqs)], np.uint64)
 
 
 def _columns(raws: Sequence[int | str | None]) -> tuple[Words, Bools, dict[int, str | None]]:
@@ -443,7 +444,7 @@ def _columns(raws: Sequence[int | str | None]) -> tuple[Words, Bools, dict[int, 
 
 
 def _winperf_values(data: bytes, read: WinperfParts) -> tuple[Words, Bools | None, dict[int, str | None]]:
-    """Returns all counter values in the block of a winperf answer, including those of mixed objects."""
+    """Returns the column of counter values that a winperf answer has, including those of mixed objects."""
     if not any(read.layout.mixed):
         return read.values, None, {}
     pieces: list[Words] = []

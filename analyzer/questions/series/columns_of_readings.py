@@ -114,7 +114,7 @@ class Readings:
         return found
 
     def clock(self, name: str, bit: np.uint16) -> tuple[Ints, Bools]:
-        """Returns a clock of the readings as signed numbers, and which readings have one that fits."""
+        """Returns one of these columns of readings, a clock, as signed numbers, and which readings have one that fits."""
         column: Words = getattr(self, name)
         return column.view(np.int64), self.have(bit) & ((column < _TOP) | self.have(SIGNED))
 

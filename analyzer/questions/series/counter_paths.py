@@ -22,7 +22,7 @@ from typing import Any
 from analyzer.interfaces.buffers.winperf_layout import CounterDefinition
 from analyzer.interfaces.pcq.perflib_samples import counter_of
 from analyzer.interfaces.winperf.winperf_samples import is_base
-from analyzer.questions.series.displayed_points import Select, Series
+from analyzer.questions.series.series_and_points import Select, Series
 from analyzer.questions.series.series_keys import counter_names, counterset_names, index_names, is_id
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import NONE_ID
@@ -157,7 +157,8 @@ class CounterChoice:
     def holds(
         self, server: Endpoint, query: QueryView | None, catalog: Catalog
     ) -> Callable[[int, int | None], bool] | None:
-        """Returns the test whether an answer's value is read, by its block and the counter that this states; None if all are."""
+        """Returns the test whether counter paths have an answer's value read, by its block and the counter that this states; None
+        if all are read."""
         if self._select is None:
             return None
 
@@ -199,8 +200,9 @@ class CounterChoice:
     def columns(
         self, server: Endpoint, object_index: int, definitions: Sequence[CounterDefinition], table: NameTable
     ) -> list[bool]:
-        """Returns for each counter of a winperf object whether its values are read. They are read if the counter may be selected,
-        if it is the base of such a counter, or if it distinguishes instances. If no counter may be selected, none is read."""
+        """Returns for each counter of a winperf object whether counter paths have its values read. They do if the counter may be
+        selected, if it is the base of such a counter, or if it distinguishes instances. If no counter may be selected, none is
+        read."""
         taken = [self.takes_index(server, object_index, one.name_index, table) for one in definitions]
         if all(taken) or not any(taken):
             return taken

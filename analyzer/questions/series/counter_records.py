@@ -13,9 +13,9 @@ from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S, parse_duration
 from analyzer.interfaces.call_contents.raw_samples import sample_keys
 from analyzer.questions.series.counter_paths import PathSelection
-from analyzer.questions.series.displayed_points import Point, Series
 from analyzer.questions.series.formulas import formula_of, scaled, shown, type_name
 from analyzer.questions.series.reading_batches import Batch, readings
+from analyzer.questions.series.series_and_points import Point, Series
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.sample import BucketRecord, CounterRecord
 
@@ -26,7 +26,8 @@ _MAX_INTERVAL_NS = 366 * 86_400 * NS_PER_S
 def counter_batches(
     analysis: Analysis, selection: PathSelection, passes: Callable[[CounterRecord], bool] | None = None
 ) -> Iterator[Batch]:
-    """Yields batches of the readings of the selected counter series; with `passes`, only readings whose records pass."""
+    """Yields the readings of the selected counter series, of which records are made, in batches; with `passes`, only those whose
+    records pass."""
     for batch in readings(analysis, selection):
         if passes is None:
             yield batch
@@ -106,7 +107,8 @@ def _aggregate_keys(series: Series) -> dict[str, Any]:
 
 
 def display_of(point: Point) -> str | None:
-    """The displayed counter value as text, without its unit: `98.700`, `FF`, a text counter's text; None for no value."""
+    """The displayed value in a counter record as text, without its unit: `98.700`, `FF`, a text counter's text; None for no
+    value."""
     series, sample = point.series, point.sample
     formula = formula_of(series.counter_type) if series.counter_type is not None else None
     if formula is not None and formula.kind == "text":
@@ -119,7 +121,7 @@ def display_of(point: Point) -> str | None:
 
 
 def json_number(value: Fraction | None) -> int | float | None:
-    """Returns a counter value as a JSON number: an integer if it is whole, else the nearest double."""
+    """Returns a counter value as records of counters have it in JSON: an integer if it is whole, else the nearest double."""
     if value is None:
         return None
     return value.numerator if value.denominator == 1 else float(value)
@@ -160,8 +162,8 @@ class Bucket(Struct):
 
 
 def buckets(batches: Iterable[Batch], interval_ns: int, altered: Collection[int] = ()) -> Iterator[Bucket]:
-    """Yields the buckets of each counter series. An interval without readings has none. `altered` are calls that others may have
-    changed."""
+    """Yields the buckets of each counter series, of which records are made. An interval without readings has none. `altered` are
+    calls that others may have changed."""
     open_buckets: dict[int, Bucket] = {}
     for batch in batches:
         columns = batch.answer.tolist(), batch.place.tolist(), batch.numbers()
@@ -212,7 +214,8 @@ def bucket_record(bucket: Bucket, interval_ns: int) -> BucketRecord:
 
 
 def interval_of(text: str) -> int:
-    """Returns the interval of `counters` in nanoseconds: `5s`, `500ms`, `1.5m`, `2h`, `1d`; a number alone counts seconds."""
+    """Returns the interval of the records of `counters` in nanoseconds: `5s`, `500ms`, `1.5m`, `2h`, `1d`; a number alone counts
+    seconds."""
     interval_ns = parse_duration(text)
     if interval_ns is not None and 0 < interval_ns <= _MAX_INTERVAL_NS:
         return interval_ns

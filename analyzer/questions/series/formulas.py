@@ -169,7 +169,8 @@ class Formula(Struct, frozen=True):
 
 
 def type_name(counter_type: int) -> str | None:
-    """Returns the name of a counter type: `PERF_COUNTER_COUNTER` for 0x10410400; None for an unlisted type."""
+    """Returns the name of a counter type, whether it has a formula or not: `PERF_COUNTER_COUNTER` for 0x10410400; None for an
+    unlisted type."""
     return TYPES.get(counter_type) or _NO_FORMULA.get(counter_type)
 
 
@@ -391,7 +392,7 @@ def _missing(what: str, *, older_has: bool) -> str | None:
 
 
 def width_of_type(counter_type: int) -> int | None:
-    """Returns how many bytes a value of a counter type has; None for text and types without a value."""
+    """Returns how many bytes of a value the formula of a counter type reads; None for text and types without a value."""
     return _WIDTHS.get(counter_type & _SIZE)
 
 
@@ -437,7 +438,7 @@ MAX_SCALE = 10
 
 
 def scaled(value: Fraction, scale: int) -> Fraction | None:
-    """Returns the counter value times ten to the power of DefaultScale; None for an invalid scale."""
+    """Returns what a formula made of a counter, times ten to the power of DefaultScale; None for an invalid scale."""
     return value * Fraction(10) ** scale if -MAX_SCALE <= scale <= MAX_SCALE else None
 
 

@@ -36,11 +36,11 @@ from analyzer.questions.series.columns_of_readings import (
     Taken,
     format_columns,
 )
-from analyzer.questions.series.displayed_points import Key, Point, Sample, Select, Series
 from analyzer.questions.series.formulas import Formatted, Reading, aggregate, format_raw, formula_of, standing_still
+from analyzer.questions.series.series_and_points import Key, Point, Sample, Select, Series
 from analyzer.questions.series.series_limit import SeriesLimit
-from analyzer.questions.series.values_by_layout import BITS as _BITS
-from analyzer.questions.series.values_by_layout import NONE, Pool, ValuePlan
+from analyzer.questions.series.value_plans import BITS as _BITS
+from analyzer.questions.series.value_plans import NONE, Pool, ValuePlan
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.sample import Why
 
@@ -292,8 +292,8 @@ class _Work(Struct, kw_only=True):
             self.batch.reasons.append(text)
         return number
 
-    def set(self, row: int, formatted: Formatted) -> None:
-        """Sets the value of a reading in a row that was formatted alone."""
+    def set_value(self, row: int, formatted: Formatted) -> None:
+        """Sets, in a batch of readings, the value of a row that was formatted alone."""
         batch = self.batch
         batch.why[row] = CODES[formatted.why]
         batch.flags[row] = FLAG_CODES[formatted.flags]
@@ -318,7 +318,7 @@ class _Pairing:
         _fixed(work)
         types = np.where(work.live & ~work.is_fixed, work.types, NONE)
         for counter_type in sorted({kind for plan, _ in work.batch.plans for kind in plan.formatted_types}):
-            _format(work, np.flatnonzero(types == counter_type), counter_type)
+            _format_type(work, np.flatnonzero(types == counter_type), counter_type)
         self._aggregates(work)
         batch = work.batch
         if all(plan.wanted.all() for plan, _ in batch.plans):
@@ -393,7 +393,7 @@ class _Pairing:
             Formatted(value) if value is not None else Formatted(None, Why.NO_INSTANCES, "no instance has a value")
         )
         row = first + pool.row
-        work.set(row, formatted)
+        work.set_value(row, formatted)
         work.batch.aggregated[row] = len(values), left_out
 
 
@@ -544,8 +544,8 @@ def _fixed(work: _Work) -> None:
         batch.reason[rows] = np.array([work.number_of_reason(each.reason) for each in plan.fixed.values()], np.int32)
 
 
-def _format(work: _Work, rows: Ints, counter_type: int) -> None:
-    """Formats the readings of a batch that have this counter type."""
+def _format_type(work: _Work, rows: Ints, counter_type: int) -> None:
+    """Formats those readings of a batch that have this counter type."""
     batch, formula = work.batch, formula_of(counter_type)
     assert formula is not None
     older, newer = Taken(work.older, rows), Taken(work.newer, rows)
@@ -566,7 +566,7 @@ def _format(work: _Work, rows: Ints, counter_type: int) -> None:
         answer = batch.answers[batch.answer[row]]
         at = int(batch.place[row])
         has = int(newer.has[place])
-        work.set(row, answer.plan.explained(formatted, at, lambda name, has=has: not has & int(_BITS[name])))
+        work.set_value(row, answer.plan.explained(formatted, at, lambda name, has=has: not has & int(_BITS[name])))
     for row in rows[made.why == CODES[Why.FIRST_SAMPLE]].tolist():
         answer = batch.answers[batch.answer[row]]
         if (absent := int(work.absent[row])) > 0:

@@ -11,8 +11,8 @@ from msgspec import Struct
 from analyzer.interfaces.buffers.winperf_layout import WinPerfObject
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample
-from analyzer.questions.series.displayed_points import Key, Series
 from analyzer.questions.series.formulas import AGGREGATES, unit_of
+from analyzer.questions.series.series_and_points import Key, Series
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import Identifier
 from analyzer.results.reported_names.counter_name_tables import NameTable
@@ -99,7 +99,7 @@ def perflib_places(
 
 
 def _added(identifier: Identifier | None, catalog: Catalog) -> str | None:
-    """The counter path of what a client added to its query: `\\Processor Information(*)\\*`."""
+    r"""The counter path of what a client added to its query, as a series keeps it: `\Processor Information(*)\*`."""
     if identifier is None:
         return None
     group = catalog.label(identifier.counterset) or identifier.counterset
@@ -115,7 +115,7 @@ def folded(name: str | None) -> str:
 
 
 def _all_names(described: Described | None) -> list[str]:
-    """Returns all names of a counter or counterset, the one for people first."""
+    """Returns all names that series have from a counter or counterset, the one for people first."""
     if described is None:
         return []
     names = (described.label, described.english_name, *(name.text for _, name in described.names))
@@ -123,7 +123,7 @@ def _all_names(described: Described | None) -> list[str]:
 
 
 def counter_names(catalog: Catalog, guid: str | None, counter_id: int | None) -> tuple[str, ...]:
-    """Returns all names of a counter, the one for people first."""
+    """Returns all names that series have from a counter, the one for people first."""
     names = _all_names(catalog.counter(guid, counter_id))
     if counter_id is None:
         return (*names, "unknown counter")
@@ -131,7 +131,7 @@ def counter_names(catalog: Catalog, guid: str | None, counter_id: int | None) ->
 
 
 def counterset_names(catalog: Catalog, guid: str) -> tuple[str, ...]:
-    """Returns all names of a counterset, the one for people first."""
+    """Returns all names that series have from a counterset, the one for people first."""
     return tuple(dict.fromkeys([*_all_names(catalog.countersets.get(guid)), guid, f"{{{guid}}}"]))
 
 
@@ -165,8 +165,8 @@ class WinperfRow(Struct, frozen=True):
 
 
 def winperf_places(rows: Sequence[WinperfRow], ids: Mapping[int, int | str | None] | None = None) -> list[SeriesPlace]:
-    """Returns the series place of each instance in a winperf answer. `ids` has the values that distinguish instances, by their
-    place among all values, if those of the samples are not real (`value_plans`)."""
+    """Returns the place in series of each instance in a winperf answer: group, name, and what tells it apart. `ids` has the values
+    that distinguish instances, by their place among all values, if those of the samples are not real (`value_plans`)."""
     names: list[Key] = []
     identities: list[Identity] = []
     for row in rows:
@@ -197,8 +197,8 @@ def winperf_places(rows: Sequence[WinperfRow], ids: Mapping[int, int | str | Non
 
 
 def id_places(objects: Iterable[tuple[WinPerfObject, bool]], table: NameTable) -> Iterator[int]:
-    """Yields the places, among all counter values, of the values that distinguish the instances of winperf objects that are
-    read."""
+    """Yields the places, among all counter values, of those by which series of winperf instances with one name are told apart, as
+    far as they are read."""
     at = 0
     for item, is_read in objects:
         present = [definition.name_index for definition in item.definitions if definition.size]
@@ -225,7 +225,7 @@ def is_id(index: int, table: NameTable) -> bool:
 
 
 def _id_kind(index: int, name: str | None, source: NameSource | None) -> str | None:
-    """Returns `ID Process` or `ID Thread` if a winperf counter is one of these, else None."""
+    """Returns `ID Process` or `ID Thread` if a winperf counter is one of these, which tell series apart, else None."""
     if source == "capture":
         return name if name in _ID_COUNTERS.values() else None
     return _ID_COUNTERS.get(index)
@@ -254,7 +254,7 @@ def winperf_series(
 
 
 def index_names(table: NameTable, noun: str, index: int) -> tuple[str, ...]:
-    """Returns all names of a winperf object or counter, the one for people first."""
+    """Returns all names that series have from a winperf object or counter, the one for people first."""
     best = table.name(index)
     names = [best.text] if best is not None else []
     names += [reported[index] for reported in table.reported.values() if index in reported]

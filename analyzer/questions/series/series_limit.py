@@ -23,7 +23,7 @@ from analyzer.interfaces.buffers.perf_data_layout import Grid, PerfDataLayout, S
 from analyzer.interfaces.buffers.value_rows import PerfRow
 from analyzer.interfaces.buffers.winperf_layout import WinPerfObject
 from analyzer.interfaces.pcq.perflib_samples import counterset_of
-from analyzer.questions.series.displayed_points import Key
+from analyzer.questions.series.series_and_points import Key
 from analyzer.questions.series.series_keys import counterset_names, folded, index_names
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import QueryView
@@ -75,8 +75,8 @@ class CutAnswer(Struct, frozen=True, eq=False):
     instances: int
     kept: int
 
-    def count(self) -> None:
-        """Counts one more answer of this layout."""
+    def count_answer(self) -> None:
+        """Counts one more answer of this layout of which a limit cuts instances."""
         cut = self.of
         cut.readings += self.readings
         cut.kept, cut.instances = max(cut.kept, self.kept), max(cut.instances, self.instances)
@@ -92,7 +92,7 @@ class ChosenInstances(Struct, frozen=True, eq=False):
 
 
 class SeriesLimit:
-    """Limits the series of a capture. `states` are those that were met so far, by their keys (`values_by_layout.Registry`)."""
+    """Limits the series of a capture. `states` are those that were met so far, by their keys (`value_plans.Registry`)."""
 
     def __init__(self, of_set: int = MOST_OF_A_SET, in_all: int = MOST_IN_ALL) -> None:
         self.of_set, self.in_all = of_set, in_all
@@ -122,7 +122,7 @@ class SeriesLimit:
     def of_perf_data(
         self, viewer: Key, call: Call, layout: PerfDataLayout, catalog: Catalog, states: Mapping[Key, Any]
     ) -> ChosenInstances:
-        """Chooses the instances of a PerflibV2 answer of this layout, and its blocks without instances."""
+        """Limits a PerflibV2 answer of this layout: chooses its instances, and its blocks without instances."""
         choice = _Choice(self, viewer, call.server.ip, states, len(layout.data_sizes))
         found: list[Mask] = [None] * len(layout.parts)
         if choice.is_everything:
@@ -155,7 +155,7 @@ class SeriesLimit:
     def of_perf_rows(
         self, viewer: Key, call: Call, rows: Sequence[PerfRow], catalog: Catalog, states: Mapping[Key, Any]
     ) -> ChosenInstances:
-        """Chooses the values of an irregular PerflibV2 answer. Its only part are its rows."""
+        """Limits an irregular PerflibV2 answer: chooses its values. Its only part are its rows."""
         choice = _Choice(self, viewer, call.server.ip, states, len(rows))
         sets: dict[Key, list[int]] = {}
         for number, row in enumerate(rows):
@@ -180,7 +180,7 @@ class SeriesLimit:
     def of_winperf(
         self, viewer: Key, call: Call, objects: Sequence[WinPerfObject], table: NameTable, states: Mapping[Key, Any]
     ) -> ChosenInstances:
-        """Chooses the instances of the objects of a winperf answer."""
+        """Limits a winperf answer: chooses the instances of its objects."""
         sizes = [sum(definition.size != 0 for definition in item.definitions) for item in objects]
         total = sum(size * len(item.instances) for size, item in zip(sizes, objects, strict=True))
         choice = _Choice(self, viewer, call.server.ip, states, total)
@@ -191,11 +191,11 @@ class SeriesLimit:
             group = ("object", item.name_index)
             label = index_names(table, "object", item.name_index)[0]
             names = [folded(one.name) if one.name else ("", one.unique_id) for one in item.instances]
-            found += choice.masks(group, label, [(names, size)], partial(choice.known, {group}, _winperf_name))
+            found += choice.masks(group, label, [(names, size)], partial(choice.names_read, {group}, _winperf_name))
         return ChosenInstances(found, choice.cuts)
 
     def names_of(self, viewer: Key, states: Mapping[Key, Any]) -> Mapping[Key, set[Key]]:
-        """Returns the names of instances that the series of a viewer have so far, by group."""
+        """Returns the names of instances that the series of a viewer have so far and that count for the limit, by group."""
         for key in islice(states, self._num_named, None) if len(states) > self._num_named else ():
             self._names.setdefault(key[0], {}).setdefault(key[1], set()).add(key[2])
         self._num_named = len(states)
@@ -209,15 +209,15 @@ class SeriesLimit:
     def _set_of_blocks(
         self, choice: _Choice, call: Call, blocks: Sequence[int], catalog: Catalog
     ) -> tuple[str | None, Callable[[], set[Hashable]]]:
-        """Returns the name of the counterset that these blocks have instances of, and a function that finds the names that were
-        read so far. Without `blocks`, it is for those without instances, and finds their positions."""
+        """Returns the name of the counterset whose instances in these blocks are limited, and a function that finds the names that
+        were read so far. Without `blocks`, it is for those without instances, and finds their positions."""
         if not blocks:
             return None, lambda: set(range(self._blocks.get(choice.viewer, 0)))
         known = call.query.blocks if call.query is not None else {}
         groups: set[Key] = {known[block].key if block in known else ("block", block) for block in blocks}
         guid = counterset_of(call.query, blocks[0])
         label = counterset_names(catalog, guid)[0] if guid is not None else f"block {blocks[0]}"
-        return label, partial(choice.known, groups, lambda name: name[0])
+        return label, partial(choice.names_read, groups, lambda name: name[0])
 
 
 class _Choice:
@@ -232,8 +232,9 @@ class _Choice:
         self._has_room = size <= self._room
         self.is_everything = self._has_room and size <= limit.of_set and not limit.sets
 
-    def known(self, groups: Iterable[Key], name_of: Callable[[Key], Hashable]) -> set[Hashable]:
-        """Returns what stands for the names of instances that were read so far in some groups of series."""
+    def names_read(self, groups: Iterable[Key], name_of: Callable[[Key], Hashable]) -> set[Hashable]:
+        """Returns what stands for the names of instances in some groups of series that were read so far, and count for the
+        limit."""
         names = self._limit.names_of(self.viewer, self._states)
         return {name_of(name) for group in groups for name in names.get(group, ())}
 
@@ -270,7 +271,8 @@ class _Choice:
         return list(masks)
 
     def _takes_all(self, rows: Sequence[_Rows], taken: set[Hashable]) -> bool:
-        """Adds the new names of a counterset that fit to those that were read so far (`taken`). Returns whether all fit."""
+        """Adds the new names of a counterset that fit in the limit to those that were read so far (`taken`). Returns whether all
+        fit."""
         counts: Counter[Hashable] = Counter()
         for names, columns in rows:
             for name, count in Counter(names).items():

@@ -127,7 +127,8 @@ class HandleEvents(Sequence[HandleCall]):
         return self.where(lambda alike: True)
 
     def where(self, is_wanted: Callable[[HandleCall], bool]) -> Iterator[HandleCall]:
-        """Yields the wanted calls on a query handle. It asks once for events that are alike, so number and time must not matter."""
+        """Yields the wanted calls in the lifetime of a query handle. It asks once for events that are alike, so number and time
+        must not matter."""
         wanted = [alike if is_wanted(alike) else None for alike in self._alike]
         for kind, call, time_ns in zip(self._kinds, self._calls, self._times, strict=True):
             if (alike := wanted[kind]) is not None:
@@ -229,7 +230,7 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
             lifetime = lifetimes.get(query.number)
             if lifetime is None:
                 lifetime = lifetimes[query.number] = _Lifetime(contexts[context].server, query, calls, groups)
-            lifetime.use(number, contexts[context], is_answered=is_answered, is_disordered=is_disordered)
+            lifetime.note_use(number, contexts[context], is_answered=is_answered, is_disordered=is_disordered)
             lifetime.is_in_doubt |= is_altered and opnum == Opnum.OPEN_QUERY_HANDLE
             if not is_stated:
                 lifetime.take_call(number)
@@ -254,8 +255,8 @@ def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
 
 
 def _stated(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
-    """Returns which calls on query handles columns state in full (their requests have no list of counters). Also returns the place
-    and length of each answer's list, or of the header of a data answer."""
+    """Returns which calls in lifetimes of handles columns state in full (their requests have no list of counters). Also returns the
+    place and length of each answer's list, or of the header of a data answer."""
     places, lengths = calls.buffers("response")
     is_poll, has_buffer = calls.column("opnum") == Opnum.QUERY_COUNTER_DATA, calls.column("response_buffer_kind") >= 0
     is_stated = (calls.column("opnum") != Opnum.VALIDATE_COUNTERS) & (calls.column("request_buffer_kind") < 0)
@@ -308,8 +309,8 @@ class _Lifetime:
         # The violations of its last use.
         self._violations: tuple[Violation, ...] = ()
 
-    def use(self, number: int, context: Context, *, is_answered: bool, is_disordered: bool) -> None:
-        """Notes that one more call used the query handle, and what is wrong with this use."""
+    def note_use(self, number: int, context: Context, *, is_answered: bool, is_disordered: bool) -> None:
+        """Notes one more use of the handle in its lifetime, and what is wrong with it."""
         channel = context.channel
         if is_answered or not self._channels:
             self._last_served = number
@@ -331,8 +332,8 @@ class _Lifetime:
         self._violations = tuple(violations)
 
     def take_stated(self, number: int, time_ns: int, what: _Stated, data: bytes) -> None:
-        """Takes a call on the query handle that columns state in full. `data` is the list in its answer, or the header of a data
-        answer. Polls with equal statements are alike."""
+        """Takes into the handle's lifetime a call that columns state in full. `data` is the list in its answer, or the header of a
+        data answer. Polls with equal statements are alike."""
         if what[0] == Opnum.QUERY_COUNTER_DATA:
             key = (*what, promised_blocks(data), self._violations)
             self._events.append_alike(number, time_ns, key, lambda: self._stated(number, time_ns, what, data))
@@ -475,13 +476,13 @@ _Key = tuple[str, int, int, str | None]
 
 
 def handle_records(analysis: Analysis) -> Iterator[HandleRecord]:
-    """Yields a record of `handles` for each shown query handle, in the order of their numbers."""
+    """Yields the lifetimes of all shown query handles as records of `handles`, in the order of their numbers."""
     return (handle_record(lifetime, analysis) for lifetime in shown_lifetimes(analysis))
 
 
 def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> HandleRecord:
-    """Returns the record of one query handle. `counters` lists each counter once. `holdings` lists each set of counters that it
-    held, as positions in `counters`. Each poll states its holding."""
+    """Returns the record of a query handle's lifetime. `counters` lists each counter once. `holdings` lists each set of counters
+    that it held, as positions in `counters`. Each poll states its holding."""
     catalog = analysis.catalogs.catalog_of(lifetime.server)
     counters: dict[_Key, int] = {}
     listed: list[CounterFacts] = []
@@ -563,8 +564,8 @@ def _event_record(event: HandleCall, holding: int | None, analysis: Analysis, ca
 
 
 def _holding(view: QueryView, place: Callable[[Identifier], int], *, is_listed: bool) -> Holding:
-    """Returns the counters that a query handle held, and the counter of each block of a data answer, as positions in the handle's
-    `counters`."""
+    """Returns, for the record of a handle's lifetime, the counters that it held, and the counter of each block of a data answer, as
+    positions in the handle's `counters`."""
     if not is_listed:
         return Holding(None, None, view.id_source, _NOT_LISTED)
     blocks = None

@@ -89,7 +89,7 @@ class Machine(Struct):
     by: str | None = None
 
     def has(self, sighting: Sighting) -> bool:
-        """Whether a sighting may be of this machine."""
+        """Whether the sighting of a host's address may be of this machine."""
         return self.ip == sighting.ip and contradiction(self.marks, sighting.marks) is None
 
     def add_sighting(self, sighting: Sighting) -> None:
@@ -268,7 +268,7 @@ class _Links:
 
 
 def hops_words(hops: int) -> str:
-    """Returns a captured time to live or hop limit in words, with its probable initial value."""
+    """Returns the time to live or hop limit of a host's frames in words, with its probable initial value."""
     initial = next((one for one in _INITIAL_HOPS if hops <= one), 255)
     if hops == initial:
         return f"{hops} ({_INITIAL_HOPS[initial]})"
@@ -376,7 +376,7 @@ class _Hosts:
 
     @property
     def addresses(self) -> set[str]:
-        """The addresses of hosts that took part."""
+        """The addresses of all hosts that were collected."""
         return {ip for ip, _ in self._hosts}
 
     def found(self) -> Iterator[tuple[str, Machine | None, _Host]]:

@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.perf_data_trees_and_rows import PerfColumns
 from analyzer.interfaces.buffers.winperf_layout import WinPerfObject
-from analyzer.questions.statistics.summary import frames_of_calls, who_of
+from analyzer.questions.statistics.call_statistics import frames_of_calls, who_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import Identifier, QueryView
@@ -104,8 +104,8 @@ class ProcessSightings:
         self._lists: dict[ListKey, dict[int, int]] = {}
 
     def add_answer(self, call: Call, number: int, seen: Iterable[SeenProcess], listed: Iterable[str | int]) -> None:
-        """Notes the processes that one answer shows, each of which is `seen` once. The answer lists all processes of the targets
-        `listed`, unless others may have changed it."""
+        """Adds the sightings of one answer, which shows each of the processes `seen` once. The answer lists all processes of the
+        targets `listed`, unless others may have changed it."""
         viewer, time_ns = (Who(*who_of(call)),), call.time_ns
         source: Source = "perflib-v2" if call.is_perflib else "winperf"
         may_be_changed = call.is_altered
@@ -171,7 +171,7 @@ def is_of_processes(guid: str, catalog: Catalog) -> bool:
 
 
 def listed_processes(call: Call, guid: str) -> tuple[Mapping[SeenProcess, None], bool]:
-    """Returns the process instances that an answer of EnumerateCounterSetInstances showed, and whether its list is whole."""
+    """Returns the processes to be sighted in an answer of EnumerateCounterSetInstances, and whether its list is whole."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "instances":
         return {}, False
@@ -202,12 +202,12 @@ class ProcessBlocks(NamedTuple):
 
     @property
     def id_counters(self) -> frozenset[int]:
-        """The numbers of the counters that state process ids."""
+        """The numbers of the counters that state the ids of sighted processes."""
         return frozenset(counter for _, counter in self.process_ids)
 
 
 def polled_processes(server: str, columns: PerfColumns, images: ProcessBlocks) -> Iterable[SeenProcess]:
-    """Returns the processes in the blocks of a data answer that are those of a process counterset, each once."""
+    """Returns the processes to be sighted in the blocks of a data answer that are those of a process counterset, each once."""
     blocks, every, process_ids = images
     if not blocks and every is None:
         return ()
@@ -246,15 +246,15 @@ def polled_processes(server: str, columns: PerfColumns, images: ProcessBlocks) -
 
 
 def sets_listed_whole(view: QueryView, blocks: Iterable[int], catalog: Catalog) -> Iterator[str]:
-    """Yields the process countersets of which a query asks for all instances, and which have values in these blocks of an answer.
-    A block without any states an error, not that nothing runs."""
+    """Yields the process countersets of which an answer lets all processes be sighted: a query asks for all instances, and these
+    blocks have values. A block without any states an error, not that nothing runs."""
     for known in (view.blocks[block] for block in blocks if block in view.blocks):
         if known.instance in (None, "", "*") and is_of_processes(known.counterset, catalog):
             yield known.counterset
 
 
 def _id_counters_of(guid: str, catalog: Catalog) -> Iterator[int]:
-    """The counters of a counterset that state the ids of the processes that an answer showed."""
+    """The counters of a counterset that state the ids of sighted processes."""
     entry = catalog.countersets.get(guid)
     for number, counter in entry.counters.items() if entry is not None else ():
         if (counter.label or "").casefold() == _PROCESS_ID:
@@ -262,8 +262,8 @@ def _id_counters_of(guid: str, catalog: Catalog) -> Iterator[int]:
 
 
 def _rows_that_show(columns: PerfColumns, process_ids: frozenset[int]) -> npt.NDArray[np.int64]:
-    """Returns the rows of a data answer that may show a process or its id. These are the first value of each instance in a block,
-    values of counters for process ids, and values whose block does not name their counter. Error values do not count."""
+    """Returns the rows of a data answer in which a process or its id may be sighted. These are the first value of each instance in
+    a block, values of counters for process ids, and values whose block does not name their counter. Error values do not count."""
     rows = np.flatnonzero(columns.data_size >= 0)
     counters = columns.counter_id[rows]
     is_telling = (counters < 0) | np.isin(counters, list(process_ids))
@@ -274,7 +274,7 @@ def _rows_that_show(columns: PerfColumns, process_ids: frozenset[int]) -> npt.ND
 
 
 def processes_of_object(server: str, item: WinPerfObject, ids: Sequence[int | str | None]) -> dict[SeenProcess, None]:
-    """Returns the processes that a winperf object showed: its instances, with what their counter of process ids has."""
+    """Returns the processes to be sighted in a winperf object: its instances, with what their counter of process ids has."""
     seen: dict[SeenProcess, None] = {}
     for instance, value in zip(item.instances, ids, strict=True):
         pid = value if isinstance(value, int) and 0 <= value <= MAX_PROCESS_ID else None
@@ -284,8 +284,8 @@ def processes_of_object(server: str, item: WinPerfObject, ids: Sequence[int | st
 
 
 def english_of_object(index: int, table: NameTable) -> str | None:
-    """Returns the English name of an object that somebody looked at, by its title index: the reported one, else the base
-    system's."""
+    """Returns the English name of an object by its title index, which tells whether processes are sighted in it: the reported one,
+    else the base system's."""
     named: Named = table.named(index)
     return named.english.text if named.english is not None else WELL_KNOWN.get(index)
 

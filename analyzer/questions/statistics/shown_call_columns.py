@@ -151,8 +151,8 @@ class ShownCalls:
         return found
 
     def unread(self, damages: Damages) -> Mask:
-        """Returns which of the shown calls have a part that is missing, damaged or unreadable. A missing answer is counted
-        elsewhere."""
+        """Returns, as a column, which of the shown calls have a part that is missing, damaged or unreadable. A missing answer is
+        counted elsewhere."""
         found = self.is_one("state", "partial", "sealed", "malformed", "response-only")
         may_be = ~found & ((self.column("request_buffer_kind") >= 0) | (self.column("response_buffer_kind") >= 0))
         damages.note_buffers(self._calls, self.numbers[may_be])

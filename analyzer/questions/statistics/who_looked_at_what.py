@@ -1,4 +1,4 @@
-"""Finds activity in performance traffic: who looked at what on which machine, and which processes the answers showed.
+"""Finds activity in performance traffic: who looked at what on which machine.
 
 Listing countersets is reconnaissance. Polling Process is a process list of the server, image names and process ids included, poll
 by poll. Network and Terminal Services sets describe its interfaces, connections and logged-on sessions. In: an analysis. Out: an
@@ -27,6 +27,7 @@ from analyzer.interfaces.buffers.value_rows import perf_data_columns, winperf_ro
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinPerfObject, counter_values
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_samples import counterset_of
+from analyzer.questions.statistics.call_statistics import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
 from analyzer.questions.statistics.process_sightings import (
     IMAGES,
     MAX_IMAGES,
@@ -45,7 +46,6 @@ from analyzer.questions.statistics.process_sightings import (
     sets_listed_whole,
 )
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
-from analyzer.questions.statistics.summary import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, PerformanceRead
 from analyzer.results.calls.call_row_columns import Context
@@ -241,13 +241,14 @@ class _ObjectBlock(Struct, frozen=True):
     is_damaged: bool = False
 
     def has_values(self, item: WinPerfObject) -> bool:
-        """Whether an object of a PERF_DATA_BLOCK has an instance with a value."""
+        """Whether somebody who looked at an object of a PERF_DATA_BLOCK saw an instance with a value."""
         if self.layout is not None:
             return bool(item.instances and item.definitions)
         return any(instance.values for instance in item.instances)
 
     def values(self, place: int, column: int) -> list[int | str | None]:
-        """Returns the values of one counter of the object at a place, one for each instance; None for an instance without one."""
+        """Returns what somebody saw who looked at one counter of the object at a place: a value for each instance, None for an
+        instance without one."""
         if self.layout is not None:
             return counter_values(self.data, self.layout, place, column)
         rows = (instance.values for instance in self.objects[place].instances)
@@ -347,7 +348,8 @@ class _ActivitySearch:
             deeds.details[detail] = None
 
     def _is_try(self, tried: _Tried, number: int, call: Call) -> bool:
-        """Whether a call of an activity only asked for a size; it is kept in case no other call gets an answer."""
+        """Whether somebody only asked for the size of what there is to look at; the call is kept in case no other call gets an
+        answer."""
         if call.asks_size and tried not in self._answered:
             self._tries.setdefault(tried, array("q")).append(number)
         if call.outcome == "answered":
@@ -419,7 +421,7 @@ class _ActivitySearch:
         return _Poll(tuple(deeds), layout, view)
 
     def _may_show_images(self, view: QueryView, context: Context) -> bool:
-        """Whether answers to a query may show processes."""
+        """Whether somebody who looks at what a query holds may see processes."""
         known = self._show_images.get(id(view))
         if known is None:
             catalog = self._analysis.catalogs.catalog_of(context.server)
@@ -507,7 +509,8 @@ class _ActivitySearch:
         self._sightings.add_answer(call, number, seen, listed)
 
     def _answer_of(self, data: bytes) -> _ObjectBlock:
-        """Returns the objects of a PERF_DATA_BLOCK: with the layout of a regular one, else with all values."""
+        """Returns what somebody saw who looked at a PERF_DATA_BLOCK: its objects, with the layout of a regular one, else with all
+        values."""
         if (block := WINPERF.read(data)) is not None:
             return _ObjectBlock(block.layout.objects, data, block.layout)
         rows = winperf_rows(data)
@@ -554,7 +557,7 @@ def _object(index: int, table: NameTable) -> _What:
 
 
 def _has_bytes(call: Call) -> bool:
-    """Whether the answer to a call of an activity carries any data."""
+    """Whether somebody who looked at a counterset was answered with any data."""
     start, stop = (call.response.buffer_span if call.response is not None else None) or (0, 0)
     return stop > start
 

@@ -25,7 +25,7 @@ from analyzer.interfaces.call_contents.session_records import logon_record
 from analyzer.questions.series.columns_of_readings import FLAGS, WHYS
 from analyzer.questions.series.formulas import scaled, type_name
 from analyzer.questions.series.reading_batches import Batch
-from analyzer.questions.series.values_by_layout import ValuePlan
+from analyzer.questions.series.value_plans import ValuePlan
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord
 from analyzer.results.field_tree_records import BufferRecord, PlaceRecord, ShowRecord

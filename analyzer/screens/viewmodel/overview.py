@@ -18,8 +18,8 @@ from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.questions.processes.process_records import MARK_WORDS, ProcessTable, ProcessValues
+from analyzer.questions.statistics.call_statistics import identity_stats, method_stats, totals_of
 from analyzer.questions.statistics.hosts import host_records
-from analyzer.questions.statistics.summary import identity_stats, method_stats, totals_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallOutcome
 from analyzer.results.records.display_records import (

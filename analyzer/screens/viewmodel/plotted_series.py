@@ -12,9 +12,9 @@ from analyzer.core.array_functions import distinct, first_places
 from analyzer.core.printable_text import counted, plural
 from analyzer.questions.films.film_maker import said_of_reading
 from analyzer.questions.series.columns_of_readings import FLAGS, WHYS
-from analyzer.questions.series.displayed_points import Series
 from analyzer.questions.series.formulas import type_name
 from analyzer.questions.series.reading_batches import Batch, readings
+from analyzer.questions.series.series_and_points import Series
 from analyzer.questions.series.series_limit import SeriesLeftOut, SeriesLimit
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.display_records import SeriesView

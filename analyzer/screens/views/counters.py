@@ -22,9 +22,9 @@ from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.series.columns_of_readings import FLAGS, WHYS, Ints
 from analyzer.questions.series.counter_paths import PathSelection, selection_of
 from analyzer.questions.series.counter_records import Bucket, buckets, counter_batches, counter_records, display_of
-from analyzer.questions.series.displayed_points import Series
 from analyzer.questions.series.formulas import ATTRIB_HEX, formula_of
 from analyzer.questions.series.reading_batches import Batch
+from analyzer.questions.series.series_and_points import Series
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.sample import BucketRecord, CounterRecord, Why
 from analyzer.screens.views.text_report import doubt_lines, folded, part_lines, problem_lines, safe, styled

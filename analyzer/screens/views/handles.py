@@ -11,8 +11,8 @@ from msgspec import Struct
 from analyzer.core.printable_text import counted
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.call_field_maps import status_name
+from analyzer.questions.statistics.call_statistics import poll_stats
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, handle_records, shown_lifetimes
-from analyzer.questions.statistics.summary import poll_stats
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.query_state import Identifier
 from analyzer.results.methods.perflib import NONE_ID

@@ -15,8 +15,14 @@ from analyzer.core.times import NS_PER_S, shown_time
 from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.session_records import session_record
+from analyzer.questions.statistics.call_statistics import (
+    error_stats,
+    identity_stats,
+    method_stats,
+    poll_stats,
+    totals_of,
+)
 from analyzer.questions.statistics.process_sightings import image_records
-from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of
 from analyzer.questions.statistics.who_looked_at_what import ActivityFindings, activity_record, findings, omissions
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.capture_records import OmissionRecord

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.machine_names import machine_names
-from analyzer.questions.statistics.summary import Caller, who_of
+from analyzer.questions.statistics.call_statistics import Caller, who_of
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_row_columns import Context

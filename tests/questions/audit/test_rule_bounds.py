@@ -26,7 +26,7 @@ from tests.build.buffers import Block, identifier, perf_data, wide
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of
 from tests.questions.audit.judging import ANY, checked, judged, judgement_words
 from tests.questions.audit.registered import countersets
-from tests.questions.statistics.test_summary import as_user
+from tests.questions.statistics.test_call_statistics import as_user
 from tests.written import Tables, held
 
 TABLES = Tables()

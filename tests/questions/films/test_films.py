@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.questions.films import film as film_module
-from analyzer.questions.films.film import NOT_ASKED, Film, Films, moments, numbers_of, read_block, varints
+from analyzer.questions.films.film import NOT_ASKED, Film, Films, moments, numbers_in_varints, read_block, varints
 from analyzer.questions.films.film_maker import films_of
 from analyzer.questions.series.reading_batches import readings
 from analyzer.results.analysis import Analysis
@@ -61,7 +61,7 @@ def cells(found: Films, film: Film, poll: int) -> dict[str, dict[str, float | st
 
 @given(st.lists(st.integers(-(2**53), 2**53)))
 def test_numbers_are_read_as_they_were_written(numbers: list[int]) -> None:
-    assert numbers_of(varints(np.array(numbers, np.int64))).tolist() == numbers
+    assert numbers_in_varints(varints(np.array(numbers, np.int64))).tolist() == numbers
 
 
 def test_each_moment_shows_the_processes_that_ran() -> None:

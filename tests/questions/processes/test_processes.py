@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.questions.processes.process_records import name_marks, parent_marks, process_records, process_table
-from analyzer.questions.series.displayed_points import Key, Series
 from analyzer.questions.series.reading_batches import readings
-from analyzer.questions.series.values_by_layout import Registry, State
+from analyzer.questions.series.series_and_points import Key, Series
+from analyzer.questions.series.value_plans import Registry, State
 from analyzer.questions.statistics.who_looked_at_what import findings
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.process import Course, ProcessRecord

@@ -18,8 +18,8 @@ from analyzer.interfaces.call_contents.answers_with_names import Bindings
 from analyzer.questions.series import reading_batches as readings_module
 from analyzer.questions.series.counter_paths import PathSelection
 from analyzer.questions.series.counter_records import counter_records
-from analyzer.questions.series.displayed_points import Point, Series
 from analyzer.questions.series.reading_batches import points, readings
+from analyzer.questions.series.series_and_points import Point, Series
 from analyzer.questions.series.series_limit import SeriesLeftOut, SeriesLimit
 from analyzer.results.analysis import Analysis, Part
 from tests.build.buffers import Block, Counter, Instance, PerfObject, name_table, string_table, wide

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.questions.series.displayed_points import Point
 from analyzer.questions.series.reading_batches import points
+from analyzer.questions.series.series_and_points import Point
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.sample import Why
 from tests.build.buffers import Block, Counter, Instance, PerfObject, name_table, perf_data, winperf

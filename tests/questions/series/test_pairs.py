@@ -5,9 +5,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from analyzer.questions.series.answer_columns import _columns, why_first
-from analyzer.questions.series.displayed_points import Point
+from analyzer.questions.series.series_and_points import Point
 from analyzer.questions.series.series_keys import SeriesPlace
-from analyzer.questions.series.values_by_layout import Instances
+from analyzer.questions.series.value_plans import Instances
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.sample import Why
 from tests.build.counters import Info, Reader, Watch, one

@@ -9,8 +9,8 @@ import pytest
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import nt_hash
 from analyzer.pipeline.run import analyze
+from analyzer.questions.statistics.call_statistics import identity_stats
 from analyzer.questions.statistics.hosts import host_records
-from analyzer.questions.statistics.summary import identity_stats
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import ANONYMOUS_LOGON
 from tests import truth

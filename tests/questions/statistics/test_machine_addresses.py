@@ -16,7 +16,7 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthLevel, Decryption, Identity
 from analyzer.screens.viewmodel.unread import Decrypted, decrypted_by_account
 from tests.build.calls import Calls, analysis_of, logon_of, smb_session
-from tests.questions.statistics.test_summary import as_user
+from tests.questions.statistics.test_call_statistics import as_user
 from tests.written import is_as_written, told
 
 TEXT = Path(__file__).parent / "tables" / "machines.txt"

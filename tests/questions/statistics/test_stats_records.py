@@ -34,7 +34,7 @@ from tests.build.buffers import (
 )
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL
-from tests.questions.statistics.test_summary import as_user
+from tests.questions.statistics.test_call_statistics import as_user
 from tests.written import is_as_written, told
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"

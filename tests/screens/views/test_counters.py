@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
-from analyzer.questions.series.displayed_points import Series
 from analyzer.questions.series.formulas import ATTRIB_HEX
+from analyzer.questions.series.series_and_points import Series
 from analyzer.results.methods.perflib import Opnum
 from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.table_writer import table_of, tables_of

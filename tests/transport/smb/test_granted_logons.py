@@ -16,8 +16,8 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.times_machines_and_users import Account
 from analyzer.questions.observations.triage_records import triage
+from analyzer.questions.statistics.call_statistics import identity_stats, who_of
 from analyzer.questions.statistics.hosts import host_records
-from analyzer.questions.statistics.summary import identity_stats, who_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.statistics import Who
 from analyzer.results.security import ANONYMOUS_LOGON, AuthInfo, Decryption, Identity

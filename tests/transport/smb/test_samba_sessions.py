@@ -10,7 +10,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.series.counter_paths import PathSelection
 from analyzer.questions.series.counter_records import counter_records
-from analyzer.questions.statistics.summary import identity_stats
+from analyzer.questions.statistics.call_statistics import identity_stats
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import Decryption
 from tests.build.capture import NANO, pcap

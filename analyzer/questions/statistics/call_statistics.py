@@ -69,7 +69,8 @@ def spread_of(values: npt.ArrayLike) -> Spread:
 
 
 def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
-    """Returns, for statistics, the frames of some calls, ascending, and the file of each frame if there are several files."""
+    """Returns the frames of the calls that statistics or other records count, ascending, and the file of each frame if there are
+    several files."""
     ids = tuple(sorted({frame for number in calls for frame in analysis.calls.frames(number)}))
     return analysis.capture.numbered(ids)
 
@@ -193,7 +194,7 @@ class _Polled(Struct):
     altered: int = 0
 
     def take_poll(self, call: Call, *, is_new: bool) -> None:
-        """Takes a call that reads the value, or tries to."""
+        """Counts in the statistics of polls a call that reads the value, or tries to."""
         may_be_changed = call.is_altered
         if is_new:
             self.last = call.number, call.time_ns
@@ -255,8 +256,9 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
 
 
 def _doubts(analysis: Analysis) -> Iterator[tuple[int, _Machines | None]]:
-    """Yields the frames at which a poll may have been that is not known, and between which machines: those of calls that could not
-    be read or that others may have changed, and those around lost bytes. None stands for machines that are not known."""
+    """Yields the frames at which a poll may have been that statistics of polls lack, and between which machines. These are frames
+    of calls that could not be read or that others may have changed, and those around lost bytes. None stands for machines that are
+    not known."""
     every = ShownCalls(replace(analysis, part=None))
     contexts, of_context = analysis.calls.table.contexts, every.column("context")
     frames, opnum = every.column("first_frame"), every.column("opnum")
@@ -328,9 +330,9 @@ Caller = tuple[str | None, str, str, str | None, str | None]
 
 
 def who_of(call: Call | Context) -> Caller:
-    """Returns the caller of a call as statistics count callers: the account if known, and the addresses of client and server. Adds
-    the claimed account if the server granted another, and the account that logged on later if the server may have served the call
-    as that. Every comparison of callers uses it."""
+    """Returns the caller of a call as statistics of calls count callers: the account if known, and the addresses of client and
+    server. Adds the claimed account if the server granted another, and the account that logged on later if the server may have
+    served the call as that. Every comparison of callers uses it."""
     auth = call.auth
     return auth.user, call.client.ip, call.server.ip, auth.claimed_user, auth.later_user
 

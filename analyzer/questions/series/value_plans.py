@@ -36,7 +36,6 @@ from analyzer.questions.series.columns_of_readings import (
     TIME,
 )
 from analyzer.questions.series.counter_paths import COMPANION_FIELDS, CounterChoice
-from analyzer.questions.series.displayed_points import Key, Sample, Select, Series
 from analyzer.questions.series.formulas import (
     AGGREGATES,
     Formatted,
@@ -45,6 +44,7 @@ from analyzer.questions.series.formulas import (
     formula_of,
     has_own_clock,
 )
+from analyzer.questions.series.series_and_points import Key, Sample, Select, Series
 from analyzer.questions.series.series_keys import (
     AGGREGATE_HISTORY,
     MULTI_AGGREGATE,
@@ -92,7 +92,7 @@ class Instances:
         return found
 
     def identities_of(self, place: SeriesPlace) -> Set[Identity]:
-        """Returns the identities of the instances in an answer that share group and name with a place."""
+        """Returns the identities of the instances in a value plan that share group and name with a place."""
         return self._identities.get((place.group, place.name), frozenset())
 
 
@@ -147,8 +147,8 @@ class ValuePlan(Struct, eq=False, kw_only=True):
         return len(self.at)
 
     def explained(self, formatted: Formatted, row: int, missing: Callable[[str], bool]) -> Formatted:
-        """Returns a formatted value with a better reason: what the capture says of its type, or of a `missing` base, clock or
-        multiplier."""
+        """Returns a formatted value with a better reason, from this plan: what the capture says of its type, or of a `missing`
+        base, clock or multiplier."""
         sample, info, query = self.samples[row], self.infos[row], self.query
         if not isinstance(sample, PerflibSample):
             return formatted
@@ -207,7 +207,7 @@ class Registry:
         self._names: dict[Any, Any] = {}
 
     def named(self, series: Series) -> Series:
-        """Returns a counter series that shares equal names with other series, to save memory."""
+        """Returns a counter series of value plans that shares equal names with other series, to save memory."""
         objects, counters, added = (
             self._names.setdefault(one, one) for one in (series.objects, series.counters, series.added)
         )
@@ -221,7 +221,7 @@ class Registry:
         info: Mapping[str, Any] | None = None,
         pool: Key | None = None,
     ) -> State:
-        """Adds a new counter series of an instance; returns its state."""
+        """Adds a new counter series of an instance, to which value plans refer; returns its state."""
         number = len(self.states)
         series = replace(series, number=number + 1, instance=instance)
         wanted = self._select is None or self._select(series)
@@ -229,7 +229,8 @@ class Registry:
         return state
 
     def what(self, call: Call, sample: PerflibSample) -> int:
-        """Returns the number of the counter and instance that a reading shows, independent of its handle; -1 if unknown."""
+        """Returns the number that value plans have for the counter and instance of a reading, independent of its handle; -1 if
+        unknown."""
         if sample.counterset is None or sample.counter_id is None:
             return NONE
         shown = (sample.counterset, sample.counter_id, folded(sample.instance), sample.instance_id)
@@ -333,7 +334,7 @@ def _add_companions(
     *,
     is_one: bool,
 ) -> None:
-    """Adds the companions of a sample to a value plan: the places of the values that the registration information names, for the
+    """Adds to a value plan the companions of a sample: the places of the values that the registration information names, for the
     same instance."""
     for name, field_name in COMPANION_FIELDS.items():
         counter_id = info[field_name] if info is not None else NONE_ID
@@ -365,8 +366,8 @@ Columns = Callable[[WinPerfObject], Sequence[bool]]
 def winperf_layout_rows(
     layout: WinperfLayout, table: NameTable, columns: Columns, chosen: ChosenInstances | None = None
 ) -> list[WinperfRow]:
-    """Returns the counter values of each instance of a winperf layout that are read. The number of a counter stands in for its
-    value. `chosen` says which instances are read, None for all."""
+    """Returns the rows of a value plan for a winperf layout: the counter values of each instance that are read. The number of a
+    counter stands in for its value. `chosen` says which instances are read, None for all."""
     objects = tuple(numbered(item) if any(columns(item)) else item for item in layout.objects)
     begin = 0
     rows: list[WinperfRow] = []
@@ -380,12 +381,13 @@ def winperf_layout_rows(
 def winperf_rows_of(
     block: WinPerf, table: NameTable, columns: Columns, chosen: ChosenInstances | None = None
 ) -> list[WinperfRow]:
-    """Returns the counter values of each instance of a winperf block that are read. `chosen` as for `winperf_layout_rows`."""
+    """Returns the rows of a value plan for a winperf block: the counter values of each instance that are read. `chosen` as for
+    `winperf_layout_rows`."""
     begin = 0
     rows: list[WinperfRow] = []
     for place, item in enumerate(block.objects):
         rows += _rows_of_object(block, place, item, begin, table, columns(item), _of_part(chosen, place))
-        begin += sum(_count(item, len(instance.values)) for instance in item.instances)
+        begin += sum(_count_values(item, len(instance.values)) for instance in item.instances)
     return rows
 
 
@@ -393,8 +395,8 @@ def _of_part(chosen: ChosenInstances | None, place: int) -> Bools | None:
     return chosen.parts[place] if chosen is not None else None
 
 
-def _count(item: WinPerfObject, values: int) -> int:
-    """Returns how many of the first `values` counters of an object in a winperf layout have a value; counters without a size have
+def _count_values(item: WinPerfObject, values: int) -> int:
+    """Returns how many of the first `values` counters of a winperf object have a value for the plan; counters without a size have
     none."""
     return sum(definition.size != 0 for definition in item.definitions[:values])
 
@@ -551,7 +553,7 @@ def plan_of(
         wanted=np.array([state.wanted for state in states], np.bool_),
         cuts=chosen.cuts if chosen is not None else (),
     )
-    _fix(plan)
+    _fix_values(plan)
     return plan
 
 
@@ -594,8 +596,8 @@ def _pools(rows: PlanRows, registry: Registry, catalog: Catalog | None, viewer: 
     return pools
 
 
-def _fix(plan: ValuePlan) -> None:
-    """Formats values of a plan that do not depend on the reading: error blocks, and types without a value."""
+def _fix_values(plan: ValuePlan) -> None:
+    """Formats those values of a value plan that do not depend on the reading: error blocks, and types without a value."""
     known: dict[Key, Formatted] = {}
     for row, sample in enumerate(plan.samples):
         if sample is None:

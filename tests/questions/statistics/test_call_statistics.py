@@ -12,7 +12,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
-from analyzer.questions.statistics.summary import (
+from analyzer.questions.statistics.call_statistics import (
     MOST_CALLS,
     Spread,
     error_stats,

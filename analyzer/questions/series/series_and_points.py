@@ -1,4 +1,4 @@
-"""Readings of the same counter put together: an analysis in, one `Point` a raw value out, with what a monitor would have shown.
+"""Series of readings, and points: the readings of one series put together, each with what a monitor would have shown.
 
 A series is one counter of one instance as one client saw it. Two readings make a pair when both belong to it:
 
@@ -70,7 +70,8 @@ class Series(Struct, frozen=True):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether a performance monitor hides the series: it is a base, or its attributes say that it is not for display."""
+        """Whether a performance monitor shows no points of this series: it is a base, or its attributes say that it is not for
+        display."""
         formula = formula_of(self.counter_type) if self.counter_type is not None else None
         return (formula is not None and formula.kind == "base") or bool(self.attributes & ATTRIB_NO_DISPLAY)
 
@@ -100,8 +101,8 @@ class Select(Protocol):
     """Selects the counter series of which points are displayed."""
 
     def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
-        """Whether the selection may want series of a counter, by all names of object and counter. This is asked before anything is
-        made of instances. An unwanted counter is not read, and its series get no numbers."""
+        """Whether any series of a counter are wanted, and points of them, by all names of object and counter. This is asked before
+        anything is made of instances. An unwanted counter is not read, and its series get no numbers."""
         ...
 
     def __call__(self, series: Series) -> bool:
