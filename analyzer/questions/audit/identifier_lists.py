@@ -93,7 +93,7 @@ class IdentifierBlock(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, int, str]:
-        """Returns what makes two counter identifiers the same; an empty and an absent name are the same."""
+        """Returns what makes two counter identifiers the same, in one list or in two; an empty and an absent name are the same."""
         return self.counterset, self.counter_id, self.instance_id, (self.name or "").casefold()
 
     @property

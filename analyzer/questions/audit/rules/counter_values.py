@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from analyzer.questions.audit.buffer_checks import DATA, UNREADABLE, judgements, of_data
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.data_answers import Block, DataAnswer, Flaw, FlawKind, value_path
+from analyzer.questions.audit.data_answers import DataAnswer, Flaw, FlawKind, value_path
 from analyzer.questions.audit.rule_registry import Level, Watch, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
     At,
@@ -21,8 +21,7 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.server_statements import NO_REGISTRATION, counters_of_set
-from analyzer.questions.audit.values_with_counters import LISTED, Unknown, ValueColumn, columns_of, counterset_of
+from analyzer.questions.audit.values_with_counters import LISTED, Unknown, ValueColumn, columns_of
 from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, INSTANCES, SINGLE
 
 OF_TYPE = {kind: f"PCQ-2.2.4.2-R{number:02}" for number, kind in enumerate(LISTED, 4)}
@@ -140,52 +139,6 @@ def value_of_wrong_size(call: CallEvidence, answer: DataAnswer) -> Iterator[Judg
         message, of = "the size of a value does not lead to what follows it", ("PCQ-2.2.4.9-R02", PADDED, *of_type)
         yield from judgements(call, 0, wrong, message, of=of)
         yield from judgements(call, 0, unpadded, "the size of a value leaves out its padding", of=PADDED, note=True)
-
-
-@rule("PCQ602", Level.VALUES, Severity.ERROR)
-@of_data("PCQ-2.2.4.11-R02")
-def unregistered_counter_answered(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
-    """A data answer names a counter that its counterset does not have.
-
-    Looks for: counter ids in blocks of dwType 2 and 6 that are not among the counters the server registered for the counterset, or
-    that are there twice.
-
-    Why it matters: the value has neither name nor type, and nobody can show it.
-
-    Specification: [MS-PCQ] section 2.2.4.11: the array holds the ids of the counters whose values follow. Section 2.2.4.2 makes ids
-    unique within a counterset.
-
-    Flagged: id 9 of a counterset with the counters 1 to 3.
-
-    Accepted: some of the counterset's counters, in any order.
-
-    Silent: where the counterset's registration (request code 1) or the meaning of the block is not in the capture.
-    """
-    for block in answer.blocks:
-        if block.ids is None or not block.is_whole:
-            continue
-        counterset = counterset_of(call, block)
-        if isinstance(counterset, Unknown):
-            yield inconclusive(counterset.reason, call)
-            continue
-        registered = counters_of_set(call, counterset)
-        if registered is None:
-            yield inconclusive(NO_REGISTRATION, call)
-            continue
-        violations = list(_foreign_ids(block, block.ids, registered))
-        message = "a block names a counter that its counterset does not have"
-        yield from judgements(call, len(block.ids), violations, message)
-
-
-def _foreign_ids(block: Block, ids: tuple[int, ...], registered: frozenset[int]) -> Iterator[Violation]:
-    before: set[int] = set()
-    for place, number in enumerate(ids):
-        at, path = block.ids_at + 8 + 4 * place, f"{block.path}.body.counters.counter_ids[{place}]"
-        if number not in registered:
-            yield Violation(path, (at, at + 4), "a registered counter", f"{number}")
-        elif number in before:
-            yield Violation(path, (at, at + 4), "each counter once", f"{number} again")
-        before.add(number)
 
 
 @rule("PCQ605", Level.VALUES, Severity.ERROR)

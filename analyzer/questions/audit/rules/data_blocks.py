@@ -1,4 +1,5 @@
-"""Rules about the header and the blocks of a data answer: sizes, counts, types and statuses, and whether they fit the query."""
+"""Rules about the header and the blocks of a data answer: sizes, counts, types and statuses, and whether they fit what was
+registered and what the query holds."""
 
 from __future__ import annotations
 
@@ -20,8 +21,15 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
 )
 from analyzer.questions.audit.rules.error_codes import status_violation
-from analyzer.questions.audit.server_statements import counters_of_set, has_instances
-from analyzer.questions.audit.values_with_counters import NO_COUNTER, counter_of, held_of, why_unknown
+from analyzer.questions.audit.server_statements import NO_REGISTRATION, counters_of_set, has_instances
+from analyzer.questions.audit.values_with_counters import (
+    NO_COUNTER,
+    Unknown,
+    counter_of,
+    counterset_of,
+    held_of,
+    why_unknown,
+)
 from analyzer.results.calls.query_state import Identifier
 from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
 
@@ -224,6 +232,52 @@ def counter_ids_miscounted(call: CallEvidence, answer: DataAnswer) -> Iterator[J
         violations = answer.flaws_of(FlawKind.ROW_COUNT, block_types=types)
         message = "an instance has another number of values than there are counter ids"
         yield from judgements(call, 0, violations, message, of=number)
+
+
+@rule("PCQ602", Level.VALUES, Severity.ERROR)
+@of_data("PCQ-2.2.4.11-R02")
+def unregistered_counter_answered(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    """A data answer names a counter that its counterset does not have.
+
+    Looks for: counter ids in blocks of dwType 2 and 6 that are not among the counters the server registered for the counterset, or
+    that are there twice.
+
+    Why it matters: the value has neither name nor type, and nobody can show it.
+
+    Specification: [MS-PCQ] section 2.2.4.11: the array holds the ids of the counters whose values follow. Section 2.2.4.2 makes ids
+    unique within a counterset.
+
+    Flagged: id 9 of a counterset with the counters 1 to 3.
+
+    Accepted: some of the counterset's counters, in any order.
+
+    Silent: where the counterset's registration (request code 1) or the meaning of the block is not in the capture.
+    """
+    for block in answer.blocks:
+        if block.ids is None or not block.is_whole:
+            continue
+        counterset = counterset_of(call, block)
+        if isinstance(counterset, Unknown):
+            yield inconclusive(counterset.reason, call)
+            continue
+        registered = counters_of_set(call, counterset)
+        if registered is None:
+            yield inconclusive(NO_REGISTRATION, call)
+            continue
+        violations = list(_foreign_ids(block, block.ids, registered))
+        message = "a block names a counter that its counterset does not have"
+        yield from judgements(call, len(block.ids), violations, message)
+
+
+def _foreign_ids(block: Block, ids: tuple[int, ...], registered: frozenset[int]) -> Iterator[Violation]:
+    before: set[int] = set()
+    for place, number in enumerate(ids):
+        at, path = block.ids_at + 8 + 4 * place, f"{block.path}.body.counters.counter_ids[{place}]"
+        if number not in registered:
+            yield Violation(path, (at, at + 4), "a registered counter", f"{number}")
+        elif number in before:
+            yield Violation(path, (at, at + 4), "each counter once", f"{number} again")
+        before.add(number)
 
 
 @rule("PCQ515", Level.BUFFERS, Severity.WARNING)

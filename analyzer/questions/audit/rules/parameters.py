@@ -8,7 +8,8 @@ from locale import windows_locale
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, rule
 from analyzer.questions.audit.rule_verdicts import At, Judgement, Severity, failed, inconclusive, judge, passed, warned
-from analyzer.questions.audit.stub_and_pdu_fields import answer_counts, machine_name
+from analyzer.questions.audit.rules.error_codes import INVALID_PARAMETER, REFUSED_ELSEWHERE
+from analyzer.questions.audit.stub_and_pdu_fields import answer_counts, machine_name, returned
 from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum, RequestCode
 
 # Codes whose RequestLCID is zero, and codes that ask for text in a language.
@@ -54,6 +55,32 @@ def request_code_out_of_range(call: AskedEvidence) -> Iterator[Judgement]:
     code = call.asked["RequestCode"]
     message = "the client asked for a kind of registration information that does not exist"
     yield judge(code in tuple(RequestCode), call, "RequestCode", message, "1 to 10", code)
+
+
+@rule("PCQ701", Level.SEQUENCES, Severity.ERROR)
+@of_calls("PCQ-3.1.4.1.2-R09", Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response")))
+def unknown_request_code_not_refused(call: CallEvidence) -> Iterator[Judgement]:
+    """A server took a RequestCode that does not exist for another error, or answered it.
+
+    Looks for: QueryCounterSetRegistrationInfo with a RequestCode other than 1 to 10, and the return value.
+
+    Why it matters: clients see by ERROR_INVALID_PARAMETER that the server does not know a kind of information. Any other error says
+    that it does.
+
+    Specification: [MS-PCQ] section 3.1.4.1.2: the server has to return ERROR_INVALID_PARAMETER (0x57) where RequestCode is not
+    between 1 and 10. Another rule reports that the client asked.
+
+    Flagged: RequestCode 11 and return value 0; RequestCode 0 and ERROR_NOT_ENOUGH_MEMORY.
+
+    Accepted: RequestCode 11 and 0x57; a fault, and ERROR_ACCESS_DENIED to a request that was not sealed.
+
+    Silent: where the request or the answer is sealed or was not captured.
+    """
+    code = call.asked["RequestCode"]
+    if code not in tuple(RequestCode) and call.status not in REFUSED_ELSEWHERE:
+        message = f"the server did not refuse RequestCode {code} for what it is"
+        expected = "ERROR_INVALID_PARAMETER (0x57)"
+        yield judge(call.status == INVALID_PARAMETER, call, "status", message, expected, returned(call))
 
 
 # What dwInSize may be at most, and the requirements that say so.
