@@ -26,8 +26,8 @@ _MAX_INTERVAL_NS = 366 * 86_400 * NS_PER_S
 def counter_batches(
     analysis: Analysis, selection: PathSelection, passes: Callable[[CounterRecord], bool] | None = None
 ) -> Iterator[Batch]:
-    """Yields the readings of the selected counter series, of which records are made, in batches; with `passes`, only those whose
-    records pass."""
+    """Yields the readings of the selected counter series for their records, in batches; with `passes`, only those whose records
+    pass."""
     for batch in readings(analysis, selection):
         if passes is None:
             yield batch
@@ -162,8 +162,8 @@ class Bucket(Struct):
 
 
 def buckets(batches: Iterable[Batch], interval_ns: int, altered: Collection[int] = ()) -> Iterator[Bucket]:
-    """Yields the buckets of each counter series, of which records are made. An interval without readings has none. `altered` are
-    calls that others may have changed."""
+    """Yields the buckets of each counter series, for their records. An interval without readings has none. `altered` are calls that
+    others may have changed."""
     open_buckets: dict[int, Bucket] = {}
     for batch in batches:
         columns = batch.answer.tolist(), batch.place.tolist(), batch.numbers()

@@ -246,8 +246,8 @@ def polled_processes(server: str, columns: PerfColumns, images: ProcessBlocks) -
 
 
 def sets_listed_whole(view: QueryView, blocks: Iterable[int], catalog: Catalog) -> Iterator[str]:
-    """Yields the process countersets of which an answer lets all processes be sighted: a query asks for all instances, and these
-    blocks have values. A block without any states an error, not that nothing runs."""
+    """Yields the process countersets of which these blocks of an answer let all processes be sighted: a query asks for all
+    instances, and the blocks have values. A block without any states an error and leaves open what runs."""
     for known in (view.blocks[block] for block in blocks if block in view.blocks):
         if known.instance in (None, "", "*") and is_of_processes(known.counterset, catalog):
             yield known.counterset
