@@ -508,10 +508,10 @@ def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring,
     problems: list[Problem] = []
     for path in expand(sources, []):
         if isinstance(path, Path) and path.is_file() and (found := embedded_secrets(path)):
-            from analyzer.auth.secrets import embedded_keyring
+            from analyzer.auth.secrets import keyring_of_documents
 
             try:
-                keyring = keyring.merged(embedded_keyring(path, found))
+                keyring = keyring.merged(keyring_of_documents(path, found))
             except InputError as error:
                 problems.append(
                     Problem(

@@ -222,8 +222,8 @@ class _ShardSearch(SearchBudget):
         super().__init__(tries, keystream)
         self._has_refused = False
 
-    def makes(self, size: int) -> bool:
-        if super().makes(size):
+    def spend(self, size: int) -> bool:
+        if super().spend(size):
             return True
         self._has_refused = True
         return False

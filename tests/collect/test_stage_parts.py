@@ -425,7 +425,7 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
             tallies.bad_checksums.note(frame, frame)
         return replace(analysis_of(), capture=facts())
 
-    def embedded_keyring(path: Path, secrets: Any) -> Keyring:
+    def keyring_of_documents(path: Path, secrets: Any) -> Keyring:
         if secrets == "odd":
             raise InputError("they are damaged")
         asked.append((path, secrets))
@@ -436,7 +436,7 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(
         analyse_module, "secrets_in", lambda file, retries: {"b": "odd"}.get(file.url, f"{file.url} {retries}")
     )
-    monkeypatch.setattr(analyse_module, "embedded_keyring", embedded_keyring)
+    monkeypatch.setattr(analyse_module, "keyring_of_documents", keyring_of_documents)
     HELD["k"] = keyring
     job = Job(str(tmp_path), DEFAULTS, 2, keys="k")
     try:

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from analyzer.auth import token_handshake
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_types import Handshake, SearchBudget, Sender, Unprotected
+from analyzer.auth.security_types import SearchBudget, Sender, Unprotected
+from analyzer.auth.token_handshake import TokenHandshake
 from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
 from analyzer.core.errors import DecodeError, MalformedError
@@ -86,7 +87,7 @@ class Association:
     def __init__(
         self,
         channel: Channel,
-        begin: Callable[[int], Handshake],
+        begin: Callable[[int], TokenHandshake],
         search: SearchBudget,
         limits: Limits,
         pdus: bool,
@@ -586,7 +587,7 @@ class RpcLayer:
         keyring: Keyring,
         *,
         limits: Limits = DEFAULTS,
-        begin: Callable[[Keyring, int | None], Handshake] = token_handshake.begin,
+        begin: Callable[[Keyring, int | None], TokenHandshake] = token_handshake.begin,
         search: SearchBudget | None = None,
         pdus: bool = True,
         logons: Iterator[int] | None = None,

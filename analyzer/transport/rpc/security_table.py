@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from analyzer.auth.security_types import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
-from analyzer.auth.token_handshake import is_first_token
+from analyzer.auth.security_types import SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.token_handshake import TokenHandshake, is_first_token
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import number_of
 from analyzer.core.printable_text import counted
@@ -40,7 +40,7 @@ class Security:
     """One security context of a DCERPC association: its handshake, its keys, and the outcome of its logon."""
 
     def __init__(
-        self, auth_type: int, level: int, handshake: Handshake, search: SearchBudget, logon: int | None = None
+        self, auth_type: int, level: int, handshake: TokenHandshake, search: SearchBudget, logon: int | None = None
     ) -> None:
         """`logon` is the number of this security context's logon, None if no message of its handshake was captured."""
         self.logon = logon
@@ -285,7 +285,7 @@ class SecurityTable:
     """The security contexts of one DCERPC association, by auth_context_id."""
 
     def __init__(
-        self, begin: Callable[[int], Handshake], search: SearchBudget, most: int, logons: Iterator[int]
+        self, begin: Callable[[int], TokenHandshake], search: SearchBudget, most: int, logons: Iterator[int]
     ) -> None:
         """`most` is the largest number of security contexts that are kept; `forgotten` counts the ones dropped for that. `logons`
         numbers their logons."""

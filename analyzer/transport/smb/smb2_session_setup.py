@@ -8,8 +8,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from analyzer.auth.client_marks_in_tokens import token_marks
-from analyzer.auth.security_types import Handshake
-from analyzer.auth.token_handshake import is_first_token
+from analyzer.auth.token_handshake import TokenHandshake, is_first_token
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Problem
 from analyzer.core.printable_text import counted, guid_text
@@ -63,7 +62,7 @@ class Smb2Setup(Struct):
     for a new session. `renews`: it begins in an existing session. Both are false if its first request was not captured.
     `is_answered`: the server gave the id of the session in an answer."""
 
-    handshake: Handshake
+    handshake: TokenHandshake
     preauth_hash: bytes | None
     binding: bool
     fresh: bool

@@ -9,8 +9,7 @@ from msgspec import Struct, field
 
 from analyzer.auth.kdc_replies import Tickets
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_types import Handshake
-from analyzer.auth.token_handshake import begin
+from analyzer.auth.token_handshake import TokenHandshake, begin
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.session_and_handle_numbers import Numbers
@@ -61,11 +60,11 @@ class SharedState(Struct):
     # A second reading need not check them.
     checks_signatures: bool = True
 
-    def handshake(self) -> Handshake:
+    def handshake(self) -> TokenHandshake:
         """Begins to follow the handshake of a new SMB logon, with the state that all connections share."""
         return begin(self.keyring, tickets=self.tickets)
 
-    def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
+    def logon(self, handshake: TokenHandshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
         """Makes a new SMB logon, numbered by the shared state, whose first message was captured at that time."""
         return SessionLogon(next(self.numbers.smb_logons), handshake, time_ns, frames)
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth.security_types import Handshake
+from analyzer.auth.token_handshake import TokenHandshake
 from analyzer.core.byte_origins import FrameTable, Source
 from analyzer.core.error_code_names import nt_status_name
 from analyzer.core.traced_bytes import TracedBytes
@@ -174,7 +174,7 @@ class Undecrypted(Struct):
 class SessionLogon:
     """One logon of an SMB session, as its messages show it: the identity that the client claimed, and what the server granted."""
 
-    def __init__(self, number: int, handshake: Handshake | None, time_ns: int, frames: Iterable[int]) -> None:
+    def __init__(self, number: int, handshake: TokenHandshake | None, time_ns: int, frames: Iterable[int]) -> None:
         self.number = number
         self.handshake = handshake
         self.first_time_ns = time_ns
@@ -300,7 +300,7 @@ class Session:
         self._takes(-self._memory)
 
     @property
-    def handshake(self) -> Handshake | None:
+    def handshake(self) -> TokenHandshake | None:
         """The handshake that gave the SMB session its keys, None if it was not captured."""
         return self.began.handshake if self.began is not None else None
 
