@@ -363,9 +363,9 @@ def _sharing(
     sources: Sequence[Source], bound: ReadBound | None, keyring: Keyring, limits: Limits, jobs: int | None
 ) -> Sharing | None:
     """Returns how several processes share a run over captures; None if one process reads them alone."""
-    from analyzer.capture.capture_reader import expand
+    from analyzer.capture.capture_reader import named_captures
 
-    expanded = expand(sources, [])
+    expanded = named_captures(sources, [])
     # Only files can be read by several processes.
     files = [source for source in expanded if isinstance(source, Path) and source.is_file()]
     if len(files) < len(expanded):
@@ -502,11 +502,11 @@ def _filled(analysis: Analysis, metadata: Sequence[Metadata], instead: str | Non
 
 def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring, list[Problem]]:
     """Returns the keyring for a run, with the keys embedded in captures, which are tried last, and the problems of these keys."""
-    from analyzer.capture.capture_reader import expand
+    from analyzer.capture.capture_reader import named_captures
     from analyzer.capture.embedded_secrets import embedded_secrets
 
     problems: list[Problem] = []
-    for path in expand(sources, []):
+    for path in named_captures(sources, []):
         if isinstance(path, Path) and path.is_file() and (found := embedded_secrets(path)):
             from analyzer.auth.secrets import keyring_of_documents
 

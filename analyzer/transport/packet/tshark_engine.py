@@ -28,9 +28,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.capture.capture_reader import CaptureInfo, expand, none_readable, unreadable
+from analyzer.capture.capture_reader import CaptureInfo, Clock, named_captures, none_readable, unreadable
 from analyzer.capture.first_bytes import is_event_trace, special_file
-from analyzer.capture.frame_blocks import Clock
 from analyzer.core.errors import InputError
 from analyzer.core.events import ClockSetBack, Event, Problem
 from analyzer.core.frame_ids import frame_id
@@ -270,7 +269,7 @@ class TsharkEngine:
 
     def __init__(self, sources: str | Path | Sequence[str | Path | BinaryIO], tshark_path: str | None = None) -> None:
         failures: list[InputError] = []
-        found = expand([sources] if isinstance(sources, str | Path) else sources, failures)
+        found = named_captures([sources] if isinstance(sources, str | Path) else sources, failures)
         self._paths: list[Path] = []
         for source in found:
             if not isinstance(source, Path) or str(source) == "-":
