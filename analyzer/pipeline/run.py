@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from analyzer.results.reported_names.saved_metadata import Metadata
     from analyzer.transport.packet.frame_tallies import Tallies
     from analyzer.transport.packet.segment import SegmentBatch
-    from analyzer.transport.smb.files.file_tracker import FileLog
+    from analyzer.transport.smb.files.file_log import FileLog
     from analyzer.transport.smb.smb_connection_state import MessageLog
 
 
@@ -385,7 +385,7 @@ def _naming_calls() -> NamingCalls:
 
 
 def _file_log(limits: Limits) -> FileLog:
-    from analyzer.transport.smb.files.file_tracker import FileLog  # few commands ask for files
+    from analyzer.transport.smb.files.file_log import FileLog  # few commands ask for files
 
     return FileLog(limits)
 

@@ -61,7 +61,7 @@ class SharedState(Struct):
     checks_signatures: bool = True
 
     def handshake(self) -> TokenHandshake:
-        """Begins to follow the handshake of a new SMB logon, with the state that all connections share."""
+        """Begins to follow a new handshake, with the keyring and the tickets that all SMB connections share."""
         return begin(self.keyring, tickets=self.tickets)
 
     def logon(self, handshake: TokenHandshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
@@ -114,7 +114,7 @@ class ConnectionState(Struct):
         self.note("malformed", f"{text}, and so it is read", message.frames)
 
     def note_marks(self, marks: Iterable[str], message: Message, out: Emitter) -> None:
-        """Emits the marks of the client's program in an SMB message of the connection."""
+        """Emits with the ends of this SMB connection the marks of the client's program in a message."""
         if found := tuple(marks):
             out.append(ClientMarks(self.client, self.server, message.time_ns, message.frames[:MAX_FRAMES], found))
 

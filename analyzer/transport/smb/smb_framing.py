@@ -383,7 +383,7 @@ class Framing:
         return at - HEADER_LEN - last.length
 
     def _mend(self, out: list[Framed], *, goes_on: bool, is_over: bool = False) -> None:
-        """Ends the incoming SMB messages that announce more bytes than they have, where that is proven.
+        """Frames incoming SMB messages shorter than they announce, where that is proven (`message_ends`).
 
         `is_over`: no more of the message comes. If it announced fewer bytes than its fields state, it has these.
         """
