@@ -20,7 +20,7 @@ from analyzer.results.methods.return_kinds import STATED, stated_kind
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import UNKNOWN_USER, AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.transport.channel.channels import SmbInfo
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.rpc.rpc_names import interface_name, method_name
 
 _STATUS_BYTES = 4

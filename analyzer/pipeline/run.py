@@ -34,7 +34,7 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counter_name_tables import NameTables
 from analyzer.results.reported_names.counterset_catalog import Catalogs
 from analyzer.transport.channel.channels import ChannelClosed
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.tcp.stream_events import Recognised
 
 if TYPE_CHECKING:

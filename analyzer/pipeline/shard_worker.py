@@ -44,7 +44,7 @@ from analyzer.results.calls.merged_call_tables import MovedCalls, blocks_of
 from analyzer.results.methods import scmr, winreg
 from analyzer.results.reported_names.counter_name_tables import table_language
 from analyzer.transport.channel.channels import ChannelClosed, Channels, TcpChannels
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.smb.smb_connection_state import ConnectionState
 from analyzer.transport.smb.smb_layer import SmbLayer

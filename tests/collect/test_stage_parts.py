@@ -61,7 +61,7 @@ from analyzer.results.records.handle import HandleEvent, HandleRecord
 from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.table_schema import table_of_records
 from analyzer.transport.packet.host_pair_sorter import FrameKind
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import Calls, analysis_of, sealed
 from tests.build.capture import NANO, frames_of, pcap
 from tests.build.rpc import CHANNEL

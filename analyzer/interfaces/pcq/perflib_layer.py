@@ -30,7 +30,7 @@ from analyzer.results.methods.perflib import (
 )
 from analyzer.results.reported_names.counterset_catalog import Catalogs
 from analyzer.transport.channel.channels import ChannelGap
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 
 # --------------------------------------------------------------------------------------------------- what answers teach
 

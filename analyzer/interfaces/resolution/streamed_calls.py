@@ -36,7 +36,7 @@ from analyzer.interfaces.resolution.whole_capture_resolution import (
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable, Tally, tally_of
-from analyzer.transport.rpc.exchange import OpenCall
+from analyzer.transport.rpc.exchange_maker import OpenCall
 
 # The fewest calls in a log before the waiting ones move to a new log.
 _MOVED = 4096

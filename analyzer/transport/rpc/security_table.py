@@ -73,14 +73,15 @@ class Security:
 
     @property
     def identity(self) -> Identity:
-        """The identity that authenticated this security context, as far as its tokens show. Only tokens change it."""
+        """The identity that authenticated this security context of an association, as far as its tokens show. Only tokens change
+        it."""
         if self._identity is None:
             self._identity = self._handshake.identity
         return self._identity
 
     @property
     def is_answer_alone(self) -> bool:
-        """Whether only the acceptor's tokens of this security context's handshake came so far."""
+        """Whether only the acceptor's tokens for this security context of an association came so far."""
         return self._heard == {"acceptor"}
 
     @property
@@ -90,7 +91,7 @@ class Security:
 
     @property
     def mechanism(self) -> str:
-        """The name of this security context's mechanism in reports, such as `ntlm`."""
+        """The name of the mechanism in reports, such as `ntlm`, for this security context of an association."""
         if (mechanism := self.identity.mechanism) is not None:
             return mechanism
         return _MECHANISMS.get(self.auth_type, "") if self.auth_type in AuthType else f"auth-{self.auth_type:#x}"
@@ -176,8 +177,8 @@ class Security:
         self._refusal = self._refusal or (by, status, words)
 
     def _seen(self) -> tuple[bool, str]:
-        """Returns whether the server's decision on this logon stays open though its answers were captured, and in words what was
-        seen."""
+        """Returns whether the server's decision on this security context stays open though its answers were captured, and in words
+        what was seen."""
         if self._is_answered:
             return False, "a call under it was answered"
         if self._refusal is not None:

@@ -18,7 +18,7 @@ from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import (
     Block,
     Counter,
