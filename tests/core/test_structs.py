@@ -185,7 +185,7 @@ BY_IDENTITY = """
     core.arrow_files: ArrowValues
     core.byte_origins: FrameTable PackedOrigins SharedSource
     core.traced_bytes: _PartStore
-    interfaces.buffers.perf_data_trees_and_rows: PerfColumns
+    interfaces.buffers.value_rows: PerfColumns
     interfaces.buffers.tree_texts: _LayoutText
     interfaces.buffers.perf_data_layout: Grid PerfDataLayout PerfDataParts Singles
     interfaces.buffers.winperf_layout: WinperfLayout WinperfParts

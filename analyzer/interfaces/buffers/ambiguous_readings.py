@@ -6,8 +6,6 @@ against perflib.h). If both readings fit, the Windows SDK is the authority for w
 
 from __future__ import annotations
 
-import re
-
 from analyzer.core.errors import MalformedError
 from analyzer.interfaces.buffers.struct_layouts import (
     BLOCK,
@@ -26,8 +24,6 @@ from analyzer.results.methods.perflib import COUNTERS, COUNTERSET
 NO_STRING = 0xFFFFFFFF
 # Types of blocks with counter ids.
 _WITH_IDS = (COUNTERS, COUNTERSET)
-# Surrogates that are left in decoded text: they are no half of a pair.
-_UNPAIRED = "[\ud800-\udfff]"
 
 
 def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
@@ -170,13 +166,3 @@ def offsets_of_strings(data: bytes) -> list[int]:
     heads = data[STRING_TABLE.size :]
     whole = min(count, len(heads) // STRING_HEADER.size) * STRING_HEADER.size
     return [offset for _, offset in STRING_HEADER.iter_unpack(heads[:whole])]
-
-
-def without_unpaired(data: bytes, start: int = 0) -> bytes | None:
-    """Returns the bytes of a string table with U+FFFD for each unpaired surrogate from `start` on, None if it has none.
-
-    Parsers compiled for zero-terminated UTF-16 refuse such text. The length stays equal, so every offset stays true.
-    """
-    stop = len(data) - (len(data) - start) % 2
-    text, count = re.subn(_UNPAIRED, "\ufffd", data[start:stop].decode("utf-16-le", "surrogatepass"))
-    return data[:start] + text.encode("utf-16-le") + data[stop:] if count else None

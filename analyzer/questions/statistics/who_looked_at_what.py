@@ -27,8 +27,7 @@ from analyzer.core.caches import Kept
 from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
-from analyzer.interfaces.buffers.perf_data_trees_and_rows import PerfColumns
-from analyzer.interfaces.buffers.value_rows import perf_data_columns, winperf_rows
+from analyzer.interfaces.buffers.value_rows import PerfColumns, perf_data_columns, winperf_rows
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinPerfObject, counter_values
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_samples import counterset_of

@@ -231,7 +231,7 @@ def _read_syntax(cur: Cursor, field: str) -> Syntax:
 
 
 def parse_bind(header: PduHeader, data: bytes, stop: int, *, is_damaged: bool = False) -> Bind:
-    """Parses a bind or alter_context PDU from behind its header on. `stop` is where its security trailer begins. If it `is_damaged`,
+    """Parses a bind or alter_context PDU behind its header. `stop` is where its security trailer begins. If it `is_damaged`,
     the offers are those whose interface is whole."""
     cur = Cursor(data, HEADER_LEN, stop, order=header.order)
     max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")

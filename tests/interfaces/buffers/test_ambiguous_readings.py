@@ -9,13 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core.errors import MalformedError
-from analyzer.interfaces.buffers.ambiguous_readings import (
-    check_strings,
-    id_paddings,
-    string_table_base,
-    without_unpaired,
-)
+from analyzer.interfaces.buffers.ambiguous_readings import check_strings, id_paddings, string_table_base
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces.buffers.windows_text import without_unpaired
 from tests.build.buffers import string_table, wide
 from tests.interfaces.buffers.strategies import names, u32
 
