@@ -190,7 +190,7 @@ BY_IDENTITY = """
     interfaces.buffers.perf_data_layout: Grid PerfDataLayout PerfDataParts Singles
     interfaces.buffers.winperf_layout: WinperfLayout WinperfParts
     interfaces.buffers.known_layouts: KnownLayout _Known
-    interfaces.call_contents.answers_with_names: Binding
+    interfaces.call_contents.bound_answers: Binding
     interfaces.call_contents.raw_samples: ChunkPart SampleChunk
     questions.audit.findings: FindingPattern
     questions.audit.rule_plans: Plan

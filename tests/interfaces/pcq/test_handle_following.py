@@ -248,7 +248,7 @@ class Followed:
     def move(self, first: int) -> None:
         """Leaves the calls before a place behind."""
         moved = CallTable()
-        order = [moved.append(self.calls[self.following.position(at)]) for at in range(first, self.placed)]
+        order = [moved.append(self.calls[self.following.row_of(at)]) for at in range(first, self.placed)]
         self.following.moved(first, moved, order)
         self.calls, self.first = moved, first
 
