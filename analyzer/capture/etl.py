@@ -29,8 +29,8 @@ from analyzer.capture.etl_packets import (
     NO_LINK,
     ROW,
     Appearances,
-    Fragments,
     PacketEvents,
+    PacketPieces,
     Rows,
     chosen,
     gathered,
@@ -86,7 +86,7 @@ class EtlFile:
         self._events = PacketEvents(limits)
         self._index = BufferIndex(limits)
         self._appearances = None if appearances else Appearances(limits)
-        self._fragments = Fragments(limits)
+        self._pieces = PacketPieces(limits)
         self._number = 0
         # Packets that wait for earlier ones, and their bytes.
         self._waiting = np.empty(0, ROW)
@@ -175,7 +175,7 @@ class EtlFile:
         if not len(rows):
             return
         if not (rows["begins"] & rows["ends"]).all():
-            rows, joined = self._fragments.joined(rows, parts)
+            rows, joined = self._pieces.joined(rows, parts)
             parts = (*parts, joined)
         data, starts = gathered(rows, parts)
         numbers = np.arange(self._number + 1, self._number + 1 + len(rows), dtype=np.int64)
@@ -264,7 +264,7 @@ class EtlFile:
                 "packet events are shorter than they say; they are left out",
             )
             yield self._problem("malformed", text)
-        if lacking := self._fragments.lacking + len(self._fragments.open):
+        if lacking := self._pieces.lacking + len(self._pieces.open):
             packets, are = counted(lacking, "packet"), "it is" if lacking == 1 else "they are"
             yield self._problem("gap", f"of {packets} in several events some events are missing; {are} left out")
         if self._unread:

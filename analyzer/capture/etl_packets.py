@@ -424,7 +424,7 @@ class _Begun:
         self.size += size
 
 
-class Fragments:
+class PacketPieces:
     """Makes one frame of each packet that comes in several events of a trace. It holds those that began and did not end, by thread
     and interface."""
 

@@ -191,8 +191,7 @@ class Association:
     # Losses
 
     def _lost_step(self, from_client: bool, cut: CutPdu, frames: tuple[int, ...], out: list[Event]) -> None:
-        """Takes a loss of bytes in one direction of the association: marks the calls that it may have damaged, and keeps the cut
-        fragment."""
+        """Takes a loss of bytes of the association: marks the calls that it may have damaged, and keeps the cut fragment."""
         where = "bytes missing"
         if frames:
             where = f"bytes missing around {plural(len(frames), 'frame')} {numbers(frames)}"
@@ -320,8 +319,7 @@ class Association:
         return header.call_id in self._offers and not is_other
 
     def _unknown_security(self, trailer: SecTrailer) -> Security:
-        """Takes a protected PDU into the association though its handshake was not captured. Returns the security context that it
-        names."""
+        """Takes a protected PDU into the association without its handshake. Returns the security context that it names."""
         if not self._presentations.has_loss and self._security.was_never_offered(trailer):
             raise MalformedError(
                 f"security context {trailer.context_id} was never negotiated",
@@ -345,8 +343,7 @@ class Association:
         return unsealed
 
     def _given_up(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
-        """Takes a PDU of the association by which the client cancels a call (cancel), or waits for its response no more
-        (orphaned)."""
+        """Takes a PDU of the association by which the client cancels a call, or waits for it no more (orphaned)."""
         if trailer is not None:
             # Their verifier counts in the sequence of the security context like any other.
             data = raw.data.data

@@ -522,8 +522,7 @@ class Session:
         *,
         fresh: bool = True,
     ) -> None:
-        """Delivers to a pipe of this SMB session the bytes `span` of a message, as data and gaps of its channel. Data of files are
-        dropped."""
+        """Delivers to a pipe of this SMB session the bytes `span` of a message: data and gaps. Data of files are dropped."""
         if opened.kind == "file" or span[0] == span[1]:
             return
         if not opened.is_dcerpc and not self._carries_dcerpc(opened, message, span, out):
