@@ -111,7 +111,7 @@ def may_begin_like_ours(block: FrameBlock, views: Views, found: TcpFrames) -> In
 
 
 def segment_may_be_ours(item: Found) -> bool:
-    """Whether a TCP segment has data that may belong to a flow of ours, as far as it was captured."""
+    """Whether a TCP segment has data that may belong to a flow of ours. Bytes that were not captured may."""
     payload = item.payload.data
     return item.missing > 0 or (len(payload) > 0 and may_be_ours(payload, 0, len(payload)))
 
