@@ -239,7 +239,7 @@ def _kerberos(data: bytes) -> None:
     with contextlib.suppress(DecodeError):
         kerberos.parse_message(data)
     with contextlib.suppress(DecodeError):
-        kerberos.parse_kdc_reply(data)
+        kerberos.parse_as_or_tgs_rep(data)
 
 
 def _ntlm(data: bytes) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.core.dcerpc import NdrWriter
+from analyzer.core.dcerpc_encoding import NdrWriter
 from analyzer.probe.probe_calls import context_handle, identifier, query_value
 from rig.model import Model, SetTruth
 from tests.truth import PCQ, WINREG

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
@@ -23,6 +22,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import is_altered
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.statistics import MethodStatsRecord, Spread
+from analyzer.screens.views.timeline import timeline_records
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.capture import NANO, Given, pcap, read

@@ -110,7 +110,7 @@ def oid_text(data: bytes) -> str:
 
 
 def unwrap_gss(token: bytes) -> tuple[str, bytes] | None:
-    """Returns mechanism and inner token of a token in GSS-API framing 0x60 (RFC 2743 section 3.1) by DER, None if unframed."""
+    """Reads the DER around a token in GSS-API framing 0x60 (RFC 2743 section 3.1): mechanism and inner token, None if unframed."""
     if token[:1] != b"\x60":
         return None
     outer = read(token, 0, "gss.token")

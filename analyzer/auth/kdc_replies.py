@@ -104,10 +104,10 @@ def _issued(message: TracedBytes) -> tuple[TicketIssued, ...]:
     """Returns the event of the ticket that a KDC's message issues, if it is such a reply and names the client."""
     if message.lead(1)[:1] not in KDC_REPLIES:
         return ()
-    from analyzer.auth.kerberos import parse_kdc_reply  # few captures have KDC traffic
+    from analyzer.auth.kerberos import parse_as_or_tgs_rep  # few captures have KDC traffic
 
     try:
-        reply = parse_kdc_reply(message.data)
+        reply = parse_as_or_tgs_rep(message.data)
     except DecodeError:
         # A reply that cannot be read names nobody; nothing that is analysed depends on it.
         return ()

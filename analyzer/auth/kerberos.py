@@ -47,6 +47,25 @@ ERROR_NAMES = {
     60: "KRB_ERR_GENERIC",
 }
 
+ETYPE_NAMES = {
+    1: "des-cbc-crc",
+    3: "des-cbc-md5",
+    16: "des3-cbc-sha1-kd",
+    17: "aes128-cts-hmac-sha1-96",
+    18: "aes256-cts-hmac-sha1-96",
+    19: "aes128-cts-hmac-sha256-128",
+    20: "aes256-cts-hmac-sha384-192",
+    23: "rc4-hmac",
+    24: "rc4-hmac-exp",
+    25: "camellia128-cts-cmac",
+    26: "camellia256-cts-cmac",
+}
+
+
+def etype_name(etype: int) -> str:
+    """Returns the name of a Kerberos encryption type (IANA registry), or its number as `etype 99`."""
+    return ETYPE_NAMES.get(etype, f"etype {etype}")
+
 
 class Key(Discreet, frozen=True):
     """A Kerberos key of one encryption type."""
@@ -242,8 +261,8 @@ def _key(piece: Piece) -> Key:
     return Key(etype, _required_field(fields, 1, "krb5.keyvalue").octets("krb5.keyvalue"))
 
 
-def parse_kdc_reply(message: bytes) -> KdcReply:
-    """Parses one Kerberos message of a KDC: AS-REP or TGS-REP. Raises `DecodeError`."""
+def parse_as_or_tgs_rep(message: bytes) -> KdcReply:
+    """Parses one Kerberos message, AS-REP or TGS-REP. Raises `DecodeError`."""
     outer = read(message, 0, "krb5.kdc_rep")
     if outer.raw[:1] not in KDC_REPLIES:
         raise MalformedError(f"tag {outer.tag:#04x} is no AS-REP or TGS-REP", field="krb5.kdc_rep")

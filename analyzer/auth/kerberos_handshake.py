@@ -20,13 +20,14 @@ from analyzer.auth.kerberos import (
     Key,
     KrbError,
     TicketPart,
+    etype_name,
     open_ap_rep,
     open_authenticator,
     open_ticket,
     parse_message,
     string_to_key,
 )
-from analyzer.auth.key_files import KerberosKey, etype_name
+from analyzer.auth.key_files import KerberosKey
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.security_types import SearchBudget, SecurityContext, Sender
 from analyzer.core.errors import DecodeError

@@ -4,17 +4,18 @@ A keytab has Kerberos keys (format 0x0502; the older 0x0501 is read in native by
 in doc/formats/keytab_file_format.rst: a version, then entries with a signed 32-bit size. An entry with a negative size is a hole
 that a deleted entry left.
 
-Only this module turns secrets into something to print. Only the commands `keys` and `probe` call it.
+Only this module turns secrets into something to print. Only the commands `keys` and `probe` print what it writes.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from analyzer.auth.kerberos import RC4_HMAC, default_salt, string_to_key
-from analyzer.auth.keyring import Keyring
+from analyzer.auth.kerberos import RC4_HMAC, default_salt, etype_name, string_to_key
+from analyzer.auth.keyring import Keyring, SmbKeys
 from analyzer.core.errors import InputError, MalformedError, TruncatedError
 from analyzer.core.printable_text import Discreet
 
@@ -22,25 +23,6 @@ from analyzer.core.printable_text import Discreet
 
 
 _NT_PRINCIPAL = 1
-
-ETYPE_NAMES = {
-    1: "des-cbc-crc",
-    3: "des-cbc-md5",
-    16: "des3-cbc-sha1-kd",
-    17: "aes128-cts-hmac-sha1-96",
-    18: "aes256-cts-hmac-sha1-96",
-    19: "aes128-cts-hmac-sha256-128",
-    20: "aes256-cts-hmac-sha384-192",
-    23: "rc4-hmac",
-    24: "rc4-hmac-exp",
-    25: "camellia128-cts-cmac",
-    26: "camellia256-cts-cmac",
-}
-
-
-def etype_name(etype: int) -> str:
-    """Returns the name of a Kerberos encryption type, as keytabs number them (IANA registry), or its number as `etype 99`."""
-    return ETYPE_NAMES.get(etype, f"etype {etype}")
 
 
 class KerberosKey(Discreet, frozen=True):
@@ -161,15 +143,58 @@ def _counted(data: bytes) -> bytes:
 DEFAULT_ETYPES = (20, 19, 18, 17, RC4_HMAC)
 
 
+_SMB_KEY_NAMES = ("session key", "server-to-client key", "client-to-server key")
+# NTLM and RC4 keys and AES-128 have 16 bytes, AES-256 and SHA-384 Kerberos session keys 32; DES sessions have 8.
+SMB_KEY_LENGTHS = (8, 16, 24, 32)
+
+
 def seskey_line(
     session_id: int,
     session_key: bytes | None,
     server_to_client_key: bytes | None = None,
     client_to_server_key: bytes | None = None,
 ) -> str:
-    """Returns the session keys as a line of Wireshark's `smb2_seskey_list`. Its session id is the bytes as they are on the wire."""
+    """Writes keys of an SMB session as a line of Wireshark's key file `smb2_seskey_list`. Its session id is as on the wire."""
     fields = (session_id.to_bytes(8, "little"), session_key, server_to_client_key, client_to_server_key)
     return ",".join((field or b"").hex() if field else '""' for field in fields)
+
+
+def parse_seskey_line(line: str, place: str = "SMB session key line") -> SmbKeys:
+    """Parses a line of Wireshark's key file `smb2_seskey_list`: session id, session key, server-to-client key,
+    client-to-server key. They are hexadecimal, quoted or not, the last three possibly empty. Raises `InputError`."""
+    parts = [part.strip().strip('"') for part in line.strip().split(",")]
+    if not 2 <= len(parts) <= 4:
+        raise InputError(
+            f"{place}: {len(parts)} fields, expected session id, session key, server-to-client key, client-to-server key",
+            hint="write it as Wireshark's smb2_seskey_list does: sessionid,seskey[,s2ckey,c2skey], all in hexadecimal",
+        )
+    parts += [""] * (4 - len(parts))
+    session_id = session_id_of(parts[0], place)
+    keys = [
+        bytes_of_hex(part, f"{place}, {name}", SMB_KEY_LENGTHS) if part else None
+        for part, name in zip(parts[1:], _SMB_KEY_NAMES, strict=True)
+    ]
+    if not any(keys):
+        raise InputError(f"{place}: no key in it")
+    return SmbKeys(session_id, session_key=keys[0], server_to_client_key=keys[1], client_to_server_key=keys[2])
+
+
+def session_id_of(text: str, place: str) -> int:
+    digits = text.strip().removeprefix("0x").removeprefix("0X")
+    if not re.fullmatch(r"[0-9A-Fa-f]{1,16}", digits):
+        raise InputError(f"{place} is not a session id in hexadecimal")
+    return int(digits, 16)
+
+
+def bytes_of_hex(text: str, place: str, lengths: tuple[int, ...]) -> bytes:
+    cleaned = re.sub(r"[\s:]", "", text).removeprefix("0x")
+    if not re.fullmatch(r"(?:[0-9A-Fa-f]{2})*", cleaned):
+        raise InputError(f"{place} is not hexadecimal ({len(cleaned)} characters)")
+    data = bytes.fromhex(cleaned)
+    if len(data) not in lengths:
+        expected = " or ".join(str(2 * length) for length in lengths)
+        raise InputError(f"{place} has {len(cleaned)} hexadecimal digits, expected {expected}")
+    return data
 
 
 def split_principal(text: str) -> tuple[str, str]:
@@ -189,7 +214,7 @@ def keys_from_password(
     kvno: int = 1,
     salt: str | None = None,
 ) -> tuple[KerberosKey, ...]:
-    """Returns the Kerberos keys for a keytab that a password gives a principal. `salt` None means the default salt."""
+    """Returns the keys for a keytab file that a password gives a principal. `salt` None means the default salt."""
     salted = default_salt(principal, realm) if salt is None else salt
     return tuple(
         KerberosKey(principal, realm, etype, kvno, string_to_key(etype, password, salted))

@@ -77,7 +77,7 @@ class Keyring:
 
     @classmethod
     def load(cls, path: str | Path, note: Callable[[str], None] = warn) -> Keyring:
-        """Reads the keyring of a secrets file: TOML or JSON by content, or a bare keytab. Raises `InputError`.
+        """Returns the keyring that a secrets file holds: TOML or JSON by content, or a bare keytab. Raises `InputError`.
 
         `note` gets a sentence for each key of the file that is not used but nearly is one of ours.
         """
@@ -87,8 +87,8 @@ class Keyring:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], note: Callable[[str], None] = warn) -> Keyring:
-        """Makes a keyring of a dictionary in the form of a secrets file. Raises `InputError`. Keytab paths are relative to the
-        working directory."""
+        """Returns the keyring that a dictionary holds, in the form of such a file (`Keyring.load`). Raises `InputError`. Keytab
+        paths are relative to the working directory."""
         from analyzer.auth.secrets import read_document
 
         return read_document(document, Path(), note)
@@ -102,13 +102,14 @@ class Keyring:
         keytabs: Sequence[str | Path] = (),
         smb_session_keys: Sequence[str] = (),
     ) -> Keyring:
-        """Makes a keyring from single passwords, hashes and keys. A bare password or NT hash applies to every user, `(user, value)`
-        only to that user (`DOMAIN\\name` or `name@domain`). Session keys are lines of Wireshark's `smb2_seskey_list`."""
+        """Returns the keyring that holds these passwords, hashes and keys. A bare password or NT hash applies to every user,
+        `(user, value)` only to that user (`DOMAIN\\name` or `name@domain`). Session keys are lines of Wireshark's
+        `smb2_seskey_list`."""
         if not (passwords or nt_hashes or keytabs or smb_session_keys):
             return cls()
-        from analyzer.auth.secrets import keyring_of
+        from analyzer.auth.secrets import read_single_secrets
 
-        return keyring_of(passwords, nt_hashes, keytabs, smb_session_keys)
+        return read_single_secrets(passwords, nt_hashes, keytabs, smb_session_keys)
 
     def merged(self, *others: Keyring) -> Keyring:
         """Returns one keyring with the keys of this and other keyrings. Keys that were given first are tried first."""

@@ -472,11 +472,11 @@ class NtlmExchange:
             if self._authenticate is not None and self._authenticate.raw == message.raw:
                 return
             self._authenticate = message
-        self._describe()
+        self._note_identity()
         self._solve()
 
-    def _describe(self) -> None:
-        """Fills the identity with the clear fields of the NTLM messages: user, domain, workstation."""
+    def _note_identity(self) -> None:
+        """Notes the identity in the clear fields of the NTLM exchange's messages: user, domain, workstation."""
         known = Identity(mechanism="ntlm")
         if (negotiate := self._negotiate) is not None:
             known = replace(

@@ -204,7 +204,7 @@ class _StreamPosition:
     def may_try(self, position: int, length: int) -> bool:
         """Whether NTLM's RC4 keystream at this position was made already, or the budget allows to make it."""
         cost = self.keystream.cost(position, length)
-        if (cost <= _FREE_AHEAD and position >= self.position) or self.total.makes(cost):
+        if (cost <= _FREE_AHEAD and position >= self.position) or self.total.spend(cost):
             return True
         self.is_given_up = True
         return False
@@ -262,7 +262,7 @@ class NtlmContext:
         return result
 
     def _ways(self) -> tuple[bool, bool]:
-        """Returns whether the PDU header is signed, in the order to try: like the message before, then the other way."""
+        """Returns whether NTLM signs the PDU header too, in the order to try: like the message before, then the other way."""
         return self._header_signed, not self._header_signed
 
     def lost(self, sender: Sender, length: int | None) -> None:

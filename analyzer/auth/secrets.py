@@ -13,7 +13,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from analyzer.auth.key_files import KerberosKey, is_keytab, parse_keytab
+from analyzer.auth.key_files import (
+    SMB_KEY_LENGTHS,
+    KerberosKey,
+    bytes_of_hex,
+    is_keytab,
+    parse_keytab,
+    parse_seskey_line,
+    session_id_of,
+)
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
 from analyzer.auth.ntlm import nt_hash
 from analyzer.core.errors import DecodeError, InputError
@@ -64,9 +72,8 @@ def read_secrets(path: Path, note: Callable[[str], None]) -> Keyring:
     return keyring
 
 
-def embedded_keyring(path: Path, documents: Iterable[bytes]) -> Keyring:
-    """Reads the decryption secrets that a pcapng capture carries, in documents that `document_of` made, into a keyring. Raises
-    `InputError`.
+def keyring_of_documents(path: Path, documents: Iterable[bytes]) -> Keyring:
+    """Reads documents of secrets (`document_of`) that came with a pcapng capture into a keyring. Raises `InputError`.
 
     Such a document comes with the capture and not from the user: the files it names are not read.
     """
@@ -138,13 +145,13 @@ def _misspelt(table: Mapping[str, Any], known: tuple[str, ...]) -> Iterator[tupl
             yield word, meant
 
 
-def keyring_of(
+def read_single_secrets(
     passwords: Sequence[str | tuple[str, str]],
     nt_hashes: Sequence[str | tuple[str, str]],
     keytabs: Sequence[str | Path],
     smb_session_keys: Sequence[str],
 ) -> Keyring:
-    """Makes a keyring from secrets of the command line (`Keyring.build`)."""
+    """Reads secrets that were given one by one, not in a file, into a keyring (`Keyring.build`)."""
     users: list[UserKey] = []
     for password in passwords:
         who, value = password if isinstance(password, tuple) else (None, password)
@@ -157,31 +164,6 @@ def keyring_of(
     keys = [key for path in keytabs for key in _parse_keytab(Path(path), _read_file(Path(path), "keytab"))]
     smb = [parse_seskey_line(line, f"SMB session key line {number}") for number, line in enumerate(smb_session_keys, 1)]
     return Keyring(users, keys, smb, map(Path, keytabs))
-
-
-def parse_seskey_line(line: str, place: str = "SMB session key line") -> SmbKeys:
-    """Parses the secrets in a line of Wireshark's `smb2_seskey_list`: session id, session key, server-to-client key,
-    client-to-server key. They are hexadecimal, quoted or not, the last three possibly empty. Raises `InputError`."""
-    parts = [part.strip().strip('"') for part in line.strip().split(",")]
-    if not 2 <= len(parts) <= 4:
-        raise InputError(
-            f"{place}: {len(parts)} fields, expected session id, session key, server-to-client key, client-to-server key",
-            hint="write it as Wireshark's smb2_seskey_list does: sessionid,seskey[,s2ckey,c2skey], all in hexadecimal",
-        )
-    parts += [""] * (4 - len(parts))
-    session_id = _session_id_of(parts[0], place)
-    keys = [
-        _hex_of(part, f"{place}, {name}", _SMB_KEY_LENGTHS) if part else None
-        for part, name in zip(parts[1:], _SMB_KEY_NAMES, strict=True)
-    ]
-    if not any(keys):
-        raise InputError(f"{place}: no key in it")
-    return SmbKeys(session_id, session_key=keys[0], server_to_client_key=keys[1], client_to_server_key=keys[2])
-
-
-_SMB_KEY_NAMES = ("session key", "server-to-client key", "client-to-server key")
-# NTLM and RC4 keys and AES-128 have 16 bytes, AES-256 and SHA-384 Kerberos session keys 32; DES sessions have 8.
-_SMB_KEY_LENGTHS = (8, 16, 24, 32)
 
 
 def _split_account(who: str | None) -> tuple[str | None, str | None]:
@@ -345,13 +327,13 @@ class _FileReader:
         if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 1 << 64:
             session_id = given
         elif isinstance(given, str):
-            session_id = _session_id_of(given, f"{where}.session_id")
+            session_id = session_id_of(given, f"{where}.session_id")
         else:
             raise self._error(f"{place}.session_id", "is missing or no number")
         keys: dict[str, bytes | None] = {}
         for name in ("session_key", "client_to_server_key", "server_to_client_key"):
             text = self._text(entry, name, place)
-            keys[name] = _hex_of(text, f"{where}.{name}", _SMB_KEY_LENGTHS) if text else None
+            keys[name] = bytes_of_hex(text, f"{where}.{name}", SMB_KEY_LENGTHS) if text else None
         if not any(keys.values()):
             raise self._error(place, "has no key")
         return SmbKeys(session_id, **keys)
@@ -362,30 +344,12 @@ class _FileReader:
         etype, kvno = entry.get("etype"), entry.get("kvno")
         if not isinstance(etype, int) or (kvno is not None and not isinstance(kvno, int)):
             raise self._error(place, "needs etype (and kvno, if given) as numbers")
-        key = _hex_of(self._text(entry, "key", place) or "", f"{where}.key", (8, 16, 24, 32))
+        key = bytes_of_hex(self._text(entry, "key", place) or "", f"{where}.key", (8, 16, 24, 32))
         return KerberosKey(principal, realm, etype, kvno, key)
-
-
-def _hex_of(text: str, place: str, lengths: tuple[int, ...]) -> bytes:
-    cleaned = re.sub(r"[\s:]", "", text).removeprefix("0x")
-    if not re.fullmatch(r"(?:[0-9A-Fa-f]{2})*", cleaned):
-        raise InputError(f"{place} is not hexadecimal ({len(cleaned)} characters)")
-    data = bytes.fromhex(cleaned)
-    if len(data) not in lengths:
-        expected = " or ".join(str(2 * length) for length in lengths)
-        raise InputError(f"{place} has {len(cleaned)} hexadecimal digits, expected {expected}")
-    return data
 
 
 def _nt_hash_of(text: str, place: str) -> bytes:
     # pwdump style `LM:NT` is accepted: the NT hash is the second half.
-    return _hex_of(
+    return bytes_of_hex(
         text.rpartition(":")[2] if re.fullmatch(r"\s*[0-9A-Fa-f]{32}:[0-9A-Fa-f]{32}\s*", text) else text, place, (16,)
     )
-
-
-def _session_id_of(text: str, place: str) -> int:
-    digits = text.strip().removeprefix("0x").removeprefix("0X")
-    if not re.fullmatch(r"[0-9A-Fa-f]{1,16}", digits):
-        raise InputError(f"{place} is not a session id in hexadecimal")
-    return int(digits, 16)

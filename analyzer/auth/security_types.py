@@ -1,6 +1,6 @@
-"""What authentication offers to the layers above: types of an established security context and of the handshake before it.
+"""The types of what authentication offers to the layers above: a security context of any mechanism, which opens messages.
 
-A context opens messages, and bounds searches for lost keys. A handshake takes tokens, and gives identity, decryption and reason.
+`token_handshake.py` makes one. All contexts of an analysis share the budget that bounds searches for lost keystreams.
 """
 
 from __future__ import annotations
@@ -10,10 +10,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from analyzer.core.limits import DEFAULTS
-from analyzer.results.security import Decryption, Identity
-
-# ------------------------------------------------------------------------------------------------ security context type
-
+from analyzer.results.security import Decryption
 
 Sender = Literal["initiator", "acceptor"]
 
@@ -56,7 +53,7 @@ class SearchBudget:
         self._earned = 0
 
     def earn(self, size: int) -> None:
-        """Increases the budget of searches that all security contexts share, because `size` bytes of protected messages were
+        """Increases the search budget that security contexts of all types share, because `size` bytes of protected messages were
         seen."""
         self._earned += size
         self.keystream += size * KEYSTREAM_A_BYTE
@@ -64,9 +61,9 @@ class SearchBudget:
             self.tries += self._earned // BYTES_A_TRY
             self._earned %= BYTES_A_TRY
 
-    def makes(self, size: int) -> bool:
-        """Takes `size` bytes of keystream from the budget of searches that all security contexts share. Returns False if it has
-        fewer."""
+    def spend(self, size: int) -> bool:
+        """Takes `size` bytes of keystream from the search budget that security contexts of all types share. Returns False if it
+        has fewer."""
         if size > self.keystream:
             return False
         self.keystream -= size
@@ -78,8 +75,8 @@ class SecurityContext(Protocol):
     them."""
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """Opens or checks one protected RPC PDU in this security context. It tries the expected place first, at the cost of one
-        attempt.
+        """Opens or checks one protected RPC PDU in a security context of any type. It tries the expected place first, at the
+        cost of one attempt.
 
         `pdu` is the whole fragment. `pdu[body]` is the stub data with its authentication padding, and `pdu[verifier]` the
         auth_value. The other signed bytes are the header before the body and the sec_trailer between the two ([MS-RPCE] sections
@@ -88,67 +85,6 @@ class SecurityContext(Protocol):
         ...
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        """Notes in a security context with a stream cipher that about `length` bytes (None: unknown) of this sender's PDUs were not
-        captured."""
-        ...
-
-
-# ------------------------------------------------------------------------------------------------------- handshake type
-
-
-class Handshake(Protocol):
-    """The type of a handshake, which follows one authentication exchange (NTLM, Kerberos, SPNEGO) token by token.
-    `token_handshake.begin(keyring)` makes it.
-
-    Tokens may be raw NTLM, raw Kerberos (with or without the GSS-API 0x60 header) or SPNEGO with either inside; the
-    handshake finds out. The last leg may be given twice. `identity` grows with the tokens.
-    """
-
-    def feed(self, sender: Sender, token: bytes) -> None: ...
-
-    def missed(self, sender: Sender) -> None:
-        """Notes in the handshake that this sender sent a token that was not captured."""
-        ...
-
-    @property
-    def identity(self) -> Identity: ...
-
-    @property
-    def decryption(self) -> Decryption: ...
-
-    @property
-    def reason(self) -> str | None:
-        """A sentence why nothing under the handshake can be decrypted, naming user or ticket (principal, realm, etype, kvno). None
-        if it can."""
-        ...
-
-    @property
-    def decrypted_by(self) -> str | None:
-        """The password, hash or key of the keyring that opened the handshake, in words (`password of LAB\\perfmon`); None while
-        nothing has."""
-        ...
-
-    @property
-    def is_anonymous(self) -> bool:
-        """Whether the initiator of the handshake authenticated with no name and no proof (a null session)."""
-        ...
-
-    @property
-    def proves_key(self) -> bool:
-        """Whether the handshake shows that nobody changed what its key comes from. The MIC over NTLM's three messages does so if it
-        fits. Kerberos seals that."""
-        ...
-
-    @property
-    def session_key(self) -> bytes | None:
-        """The full exported session key of the handshake ([MS-NLMP] ExportedSessionKey; Kerberos subkey as used by [MS-SMB2]
-        3.2.5.3.1)."""
-        ...
-
-    def context(self, search: SearchBudget | None = None) -> SecurityContext:
-        """Makes a new security context from the handshake, in its initial state (keystreams at the start). All contexts of an
-        analysis share `search`.
-
-        It can be used without a key too: then it states that for every message.
-        """
+        """Notes in a security context, whatever its type, that about `length` bytes (None: unknown) of this sender's PDUs were not
+        captured. Only stream ciphers need it."""
         ...

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from analyzer.auth.der import unwrap_gss
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_types import NTLM_SIGNATURE, Handshake, SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.security_types import NTLM_SIGNATURE, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
 from analyzer.core.caches import cached_property
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _READABLE = {AuthType.NONE, AuthType.GSS_NEGOTIATE, AuthType.WINNT, AuthType.GSS_KERBEROS, AuthType.DEFAULT}
 
 
-def begin(keyring: Keyring, auth_type: int | None = None, tickets: Tickets | None = None) -> Handshake:
+def begin(keyring: Keyring, auth_type: int | None = None, tickets: Tickets | None = None) -> TokenHandshake:
     """Begins to follow a new exchange of authentication tokens. `auth_type` is the RPC security provider if known: it names
     providers that are not read here. `tickets` are those that KDCs were seen to issue."""
     return TokenHandshake(keyring, auth_type, tickets)
@@ -40,7 +40,11 @@ def is_first_token(token: bytes) -> bool:
 
 
 class TokenHandshake:
-    """Follows the SPNEGO, NTLM or Kerberos tokens of one exchange (see `Handshake`)."""
+    """Follows the SPNEGO, NTLM or Kerberos tokens of one authentication exchange. `begin` makes it.
+
+    Tokens may be raw NTLM, raw Kerberos (with or without the GSS-API 0x60 header) or SPNEGO with either inside; the
+    handshake finds out. The last leg may be given twice. `identity` grows with the tokens.
+    """
 
     def __init__(self, keyring: Keyring, auth_type: int | None = None, tickets: Tickets | None = None) -> None:
         self._keyring = keyring
@@ -83,7 +87,7 @@ class TokenHandshake:
             self._token_error = None
 
     def missed(self, sender: Sender) -> None:
-        """Notes that a token of this sender was not captured (`Handshake.missed`)."""
+        """Notes in the handshake that a token of this sender was not captured."""
         self._missed.append(sender)
 
     def _take(self, sender: Sender, token: bytes) -> None:
@@ -158,7 +162,8 @@ class TokenHandshake:
 
     @property
     def reason(self) -> str | None:
-        """A sentence that states why the tokens' exchange decrypts nothing (`Handshake.reason`)."""
+        """A sentence why nothing under the token handshake can be decrypted, naming user or ticket (principal, realm, etype, kvno).
+        None if it can."""
         return self._verdict()[1]
 
     def _verdict(self) -> tuple[Decryption, str | None]:
@@ -177,28 +182,35 @@ class TokenHandshake:
 
     @property
     def session_key(self) -> bytes | None:
-        """The session key that the token exchange agreed on (`Handshake.session_key`)."""
+        """The full exported session key that the token handshake agreed on ([MS-NLMP] ExportedSessionKey; Kerberos subkey as used
+        by [MS-SMB2] 3.2.5.3.1)."""
         exchange = self._exchange
         return exchange.session_key if exchange is not None else None
 
     @property
     def decrypted_by(self) -> str | None:
-        """The key of the keyring that opened the token exchange, in words (`Handshake.decrypted_by`)."""
+        """The password, hash or key of the keyring that opened the token handshake, in words (`password of LAB\\perfmon`); None
+        while nothing has."""
         exchange = self._exchange
         return exchange.decrypted_by if exchange is not None else None
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether the token exchange belongs to a null session (`Handshake.is_anonymous`)."""
+        """Whether the initiator of the token handshake authenticated with no name and no proof (a null session)."""
         return self._chosen == "ntlm" and self._ntlm.is_anonymous
 
     @property
     def proves_key(self) -> bool:
-        """Whether nobody changed what the key of the token exchange comes from (`Handshake.proves_key`)."""
+        """Whether the token handshake shows that nobody changed what its key comes from. The MIC over NTLM's three messages does so
+        if it fits. Kerberos seals that."""
         return self._ntlm.mic_is_right is True if self._chosen == "ntlm" else self._chosen == "krb5"
 
     def context(self, search: SearchBudget | None = None) -> SecurityContext:
-        """Makes a security context from the keys of the token exchange (`Handshake.context`)."""
+        """Makes a new security context from the keys of the token handshake, in its initial state (keystreams at the start). All
+        contexts of an analysis share `search`.
+
+        It can be used without a key too: then it states that for every message.
+        """
         exchange = self._exchange
         made = exchange.context(search) if exchange is not None else None
         if made is not None:
@@ -219,8 +231,8 @@ class KeylessContext:
         return f"KeylessContext({self._decryption.name})"
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """Without keys from the handshake, returns the body of a PDU that was never sealed, or states why a sealed one cannot be
-        opened (`SecurityContext.open`)."""
+        """Returns the body of a PDU that was never sealed. For a sealed one, states why the handshake's tokens gave no key
+        (`SecurityContext.open`)."""
         if level >= AuthLevel.PRIVACY:
             return Unprotected(None, None, self._decryption, self._reason)
         reason = self._reason if level >= AuthLevel.PKT else None

@@ -24,14 +24,23 @@ from msgspec.structs import replace
 
 from analyzer.capture.decompression import ByteStream, DecompressorLimitError, DecompressorMemory, Peeked, open_stream
 from analyzer.capture.file_digest import HashedFile
-from analyzer.capture.first_bytes import foreign_capture, looks_like, refuse_special, special_file
-from analyzer.capture.frame_blocks import Clock, FrameBlock, PlacedBlock
-from analyzer.capture.pcap import PcapFile, is_pcap
+from analyzer.capture.first_bytes import (
+    foreign_capture,
+    is_etl,
+    looks_like,
+    pcap_order,
+    refuse_special,
+    section_order,
+    special_file,
+)
+from analyzer.capture.frame_blocks import FrameBlock, PlacedBlock
+from analyzer.capture.pcap import PcapFile
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.frame_ids import frame_id
+from analyzer.core.frame_ids import frame_id, number_of
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.printable_text import text_of_path
+from analyzer.core.times import NS_PER_S
 from analyzer.results.analysis import FileDigest
 from analyzer.results.records.capture_records import EventTrace
 
@@ -60,6 +69,9 @@ _MOST_STREAMED = 1024 * 1024
 # A pipe from which nothing came for so long has nothing for the moment.
 _IDLE_SECONDS = 0.2
 _GLOB_CHARACTERS = "*?["
+# Frames of several interfaces or queues are written out of order by less than this. More is a clock that was set back.
+_SET_BACK_NS = NS_PER_S
+_FRAMES_NAMED = 16
 
 
 class CaptureInfo(Struct, frozen=True):
@@ -95,8 +107,9 @@ class ReadBound(Struct, frozen=True):
     until: Callable[[int], int] | None = None
 
 
-def expand(sources: Sequence[Source], failures: list[InputError] | None = None) -> tuple[Path | BinaryIO, ...]:
-    """Returns the capture files to read that paths, globs and `-` name, each once. A path that exists is never taken for a glob.
+def named_captures(sources: Sequence[Source], failures: list[InputError] | None = None) -> tuple[Path | BinaryIO, ...]:
+    """Returns the files for the capture reader that paths, globs and `-` name, each once. A path that exists is never taken for a
+    glob.
 
     Errors of single names go to `failures`; without `failures` they are raised. A pipe, a socket or a device that is one of several
     names is such an error, because it may come out of a directory.
@@ -173,6 +186,58 @@ def _expanded(source: Source) -> list[Path | BinaryIO]:
     return [path]
 
 
+class Clock:
+    """Follows the times of the frames that are read of one capture file, in the order in which they stand there."""
+
+    def __init__(self, set_back: list[int]) -> None:
+        """Frames before which the capture's clock went back are appended to `set_back`."""
+        self._set_back = set_back
+        self._last_ns: int | None = None
+        self._count = 0
+        self._frames: list[int] = []
+        self._first_ns = self._most_ns = 0
+
+    def see(self, block: FrameBlock) -> None:
+        """Takes the times of the next block of frames that is read of the capture."""
+        times = block.times_ns
+        if not len(times):
+            return
+        before = np.concatenate(([times[0] if self._last_ns is None else self._last_ns], times[:-1]))
+        self._last_ns = int(times[-1])
+        back = np.flatnonzero(times < before)
+        # Their difference needs 64 bits without a sign.
+        for at, step in zip(back.tolist(), (before[back] - times[back]).view(np.uint64).tolist(), strict=True):
+            self._steps_back(int(block.frames[at]), step)
+
+    def tick(self, frame: int, time_ns: int) -> None:
+        """Takes the time of one more frame that is read without a block."""
+        last_ns, self._last_ns = self._last_ns, time_ns
+        if last_ns is not None and time_ns < last_ns:
+            self._steps_back(frame, last_ns - time_ns)
+
+    def _steps_back(self, frame: int, step: int) -> None:
+        if step < _SET_BACK_NS:
+            return
+        self._count += 1
+        self._set_back.append(frame)
+        self._first_ns = self._first_ns or step
+        self._most_ns = max(self._most_ns, step)
+        if len(self._frames) < _FRAMES_NAMED:
+            self._frames.append(frame)
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields the problem that the clock of the capture went back, when its file was read to the end."""
+        if not self._count:
+            return
+        text = f"the clock of the capture went back by {self._first_ns / NS_PER_S:,.3f} s at frame {number_of(self._frames[0])}"
+        if self._count > 1:
+            text += f", and {self._count - 1} more times, by {self._most_ns / NS_PER_S:,.3f} s at most"
+        text += (
+            "; times are shown as captured, and a call has no latency where that was between its request and its answer"
+        )
+        yield Problem("note", "capture", tuple(self._frames), text)
+
+
 class _CaptureFile:
     """One file of a capture. It is opened when needed, and ordered among the others by the time of its first frame."""
 
@@ -216,7 +281,7 @@ class _CaptureFile:
         try:
             head = stream.read(_HEAD_BYTES)
             whole = Peeked(head, stream)
-            if is_pcap(head):
+            if pcap_order(head) is not None:
                 self.reader = PcapFile(whole, self.number, block_bytes=block_bytes, fast=fast)
             else:
                 self.reader = self._other(whole, head, block_bytes, names, fast=fast)
@@ -231,13 +296,13 @@ class _CaptureFile:
         self, whole: Peeked, head: bytes, block_bytes: int, names: dict[str, str], *, fast: bool
     ) -> PcapngFile | EtlFile | None:
         """Returns the reader of a capture file that is no pcap (pcapng, etl), None if it has no reader."""
-        from analyzer.capture.pcapng import PcapngFile, is_pcapng
+        if section_order(head) is not None:
+            from analyzer.capture.pcapng import PcapngFile
 
-        if is_pcapng(head):
             return PcapngFile(whole, self.number, names, block_bytes=block_bytes, fast=fast, limits=self._limits)
-        from analyzer.capture.etl import EtlFile, is_etl
-
         if is_etl(head):
+            from analyzer.capture.etl import EtlFile
+
             return EtlFile(whole, self.number, names, block_bytes=block_bytes, limits=self._limits)
         return None
 
@@ -257,7 +322,7 @@ class _CaptureFile:
 
     @property
     def is_drained(self) -> bool:
-        """Whether a growing capture has no bytes to read now, but has not ended."""
+        """Whether the capture file is a pipe that gives no bytes now, but has not ended."""
         if not self.is_live or self._file is None:
             return False
         try:
@@ -387,14 +452,14 @@ class CaptureReader:
         self._block_bytes = block_bytes
         failures: list[InputError] = []
         memory = DecompressorMemory(limits)
-        files = [_CaptureFile(source, limits, memory) for source in expand(sources, failures)]
+        files = [_CaptureFile(source, limits, memory) for source in named_captures(sources, failures)]
         for file in files:
             is_pipe = not isinstance(file.source, Path) or file.source.is_fifo()
             file.is_live = streaming and len(files) == 1 and is_pipe
         if len(files) == 1 and not failures:
             files[0].open(block_bytes, {}, fast=fast, hashing=hashing)
         else:
-            files = _readable(files, failures, fast=fast, hashing=hashing)
+            files = _with_first_times(files, failures, fast=fast, hashing=hashing)
             # Sorted is stable: files that begin together, or hold no frames, keep the order they were named in.
             files.sort(key=lambda file: (file.first_time_ns is None, file.first_time_ns or 0))
         for number, file in enumerate(files):
@@ -453,7 +518,7 @@ class CaptureReader:
                 file.close()
 
     def _within(self, block: FrameBlock) -> FrameBlock:
-        """Returns the frames of a block that are within the reading bound: the block itself, if all are."""
+        """Returns what of a block comes before the bound at which the reading of captures ends: the block itself, if all does."""
         if self._bound is None:
             return block
         count = len(block)
@@ -510,10 +575,10 @@ def merged(
             yield from _interleaved(active)
 
 
-def _readable(
+def _with_first_times(
     files: Sequence[_CaptureFile], failures: list[InputError], *, fast: bool, hashing: bool
 ) -> list[_CaptureFile]:
-    """Returns the capture files whose first frame can be looked for. The errors of the others go to `failures`."""
+    """Returns the capture files that the reader could open to find their first times. The errors of the others go to `failures`."""
     found = []
     for file in files:
         try:

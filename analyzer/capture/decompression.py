@@ -149,8 +149,8 @@ class AnyPlace:
         return self._failed or self._file.change()
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads `length` bytes of the uncompressed source file from a place on. It returns fewer at the end of the file, or if
-        reading fails."""
+        """Reads `length` bytes of a source file that needs no decompression, from any place on. It returns fewer at the end of the
+        file, or if reading fails."""
         parts: list[bytes] = []
         left = min(length, self.size - position)
         while left > 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -20,16 +20,24 @@ from analyzer.capture.etl_buffers import (
     MOST_BUFFER_BYTES,
     BufferIndex,
     Events,
-    Int64s,
     LogFile,
     computer_name,
-    is_etl,
     log_file_of,
 )
-from analyzer.capture.etl_packets import LACKING, NO_LINK, ROW, PacketEvents, Rows, chosen, together
+from analyzer.capture.etl_packets import (
+    LACKING,
+    NO_LINK,
+    ROW,
+    Appearances,
+    PacketEvents,
+    PacketPieces,
+    Rows,
+    chosen,
+    gathered,
+    together,
+    unprotected,
+)
 from analyzer.capture.frame_blocks import FrameBlock, LinkType, heads_of
-from analyzer.capture.pcap import MAX_FRAME_BYTES
-from analyzer.capture.record_walk import words_of
 from analyzer.core.byte_log import Log, Readable
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
@@ -37,31 +45,15 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.printable_text import counted
 from analyzer.results.records.capture_records import EventTrace, ProcessHint, TraceInterface
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-__all__ = ["EtlFile", "is_etl"]
-
 # A stream that cannot be read at any place goes to a temporary file above this size.
 _IN_MEMORY = 8 * 1024 * 1024
 _PIECE = 1024 * 1024
-# So many packets of several events may be incomplete at the same time.
-_MOST_OPEN = 4096
 _MOST_PROCESSES, _MOST_HINTS = 1 << 16, 64
-# The place of the addresses in an IP header, and their number of 4-byte words, by version.
-_ADDRESSES = {4: (12, 2), 6: (8, 8)}
-_ETHERNET_LEN = 14
 _CLOCKS: dict[int, Literal["performance counter", "system time", "cpu cycles"]] = {
     CLOCK_TYPES["performance_counter"]: "performance counter",
     CLOCK_TYPES["system_time"]: "system time",
     CLOCK_TYPES["cpu_cycle"]: "cpu cycles",
 }
-# The header of an event between two packets, and what else may be there.
-_MOST_TAKEN_ALONG = 256
-# Bit 6 of the second byte of an 802.11 header.
-_PROTECTED = 0x40
-# An odd number without pattern: 2**64 divided by the golden ratio.
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class TracedBlock(FrameBlock, frozen=True, eq=False):
@@ -93,8 +85,8 @@ class EtlFile:
         self._limits = limits
         self._events = PacketEvents(limits)
         self._index = BufferIndex(limits)
-        self._appearances = None if appearances else _Appearances(limits)
-        self._fragments = _Fragments(limits)
+        self._appearances = None if appearances else Appearances(limits)
+        self._pieces = PacketPieces(limits)
         self._number = 0
         # Packets that wait for earlier ones, and their bytes.
         self._waiting = np.empty(0, ROW)
@@ -174,7 +166,7 @@ class EtlFile:
             self._out_of_order = True
             count = len(rows)
         self._waiting = chosen(rows, np.arange(count, len(rows)))
-        self._held, self._waiting["start"] = _gathered(self._waiting, parts)
+        self._held, self._waiting["start"] = gathered(self._waiting, parts)
         self._waiting["part"] = 0
         return rows[:count]
 
@@ -183,9 +175,9 @@ class EtlFile:
         if not len(rows):
             return
         if not (rows["begins"] & rows["ends"]).all():
-            rows, joined = self._fragments.joined(rows, parts)
+            rows, joined = self._pieces.joined(rows, parts)
             parts = (*parts, joined)
-        data, starts = _gathered(rows, parts)
+        data, starts = gathered(rows, parts)
         numbers = np.arange(self._number + 1, self._number + 1 + len(rows), dtype=np.int64)
         self._number += len(rows)
         good = (rows["link"] != NO_LINK) & (rows["link"] != LACKING)
@@ -201,7 +193,7 @@ class EtlFile:
         times = log_file.clock.times_ns(rows["stamp"].astype(np.int64))
         links = rows["link"].astype(np.int64)
         if (wireless := links == LinkType.IEEE802_11).any():
-            data = _unprotected(data, starts[wireless & (rows["size"] > 1)])
+            data = unprotected(data, starts[wireless & (rows["size"] > 1)])
         heads = heads_of(data, starts)
         borders = [0, *(np.flatnonzero(np.diff(links)) + 1).tolist(), len(rows)]
         for start, stop in pairwise(borders):
@@ -272,7 +264,7 @@ class EtlFile:
                 "packet events are shorter than they say; they are left out",
             )
             yield self._problem("malformed", text)
-        if lacking := self._fragments.lacking + len(self._fragments.open):
+        if lacking := self._pieces.lacking + len(self._pieces.open):
             packets, are = counted(lacking, "packet"), "it is" if lacking == 1 else "they are"
             yield self._problem("gap", f"of {packets} in several events some events are missing; {are} left out")
         if self._unread:
@@ -309,147 +301,6 @@ class _Spooled:
 
     def read(self, position: int, length: int) -> bytes:
         return self._log.read(position, min(length, self.size - position))
-
-
-class _Begun:
-    """A frame of a trace whose packet began and did not end: its bytes, up to the limit, and their total number."""
-
-    __slots__ = ("data", "size")
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.size = 0
-
-    def add(self, data: bytes, start: int, size: int) -> None:
-        self.data += data[start : start + min(size, MAX_FRAME_BYTES - len(self.data))]
-        self.size += size
-
-
-class _Fragments:
-    """Makes one frame of each packet that comes in several events of a trace. It holds those that began and did not end, by thread
-    and interface."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._most = limits.trace_waiting
-        self._held = 0
-        self.open: dict[tuple[int, int], _Begun] = {}
-        # Packets that lack their beginning or their end.
-        self.lacking = 0
-
-    def joined(self, rows: Rows, parts: tuple[bytes, ...]) -> tuple[Rows, bytes]:
-        """Returns the packets that end in these rows, each as one frame of the trace, with the rows of their last events, and the
-        bytes of joined packets as one more part. A packet without its beginning gets no link type."""
-        ended: list[int] = []
-        whole: list[_Begun | None] = []
-        columns = (rows[name].tolist() for name in ("key", "interface", "begins", "ends", "part", "start", "size"))
-        for index, (key, interface, begins, ends, part, start, size) in enumerate(zip(*columns, strict=True)):
-            begun = self._taken((key, interface))
-            if begins:
-                self.lacking += begun is not None
-                begun = _Begun()
-            if begun is not None:
-                begun.add(parts[part], start, size)
-            if ends:
-                ended.append(index)
-                whole.append(begun)
-            elif begun is not None:
-                self._keep((key, interface), begun)
-        found = rows[ended]
-        self.lacking += (lacking := whole.count(None))
-        if lacking:
-            found["link"][[begun is None for begun in whole]] = LACKING
-        data = [begun.data if begun is not None else b"" for begun in whole]
-        sizes = np.array([len(each) for each in data], np.int64)
-        found["part"], found["start"], found["size"] = len(parts), np.cumsum(sizes) - sizes, sizes
-        lengths = np.array([begun.size if begun is not None else 0 for begun in whole], np.int64)
-        found["original"] = np.where(found["begins"], found["original"], lengths)
-        return found, b"".join(data)
-
-    def _taken(self, place: tuple[int, int]) -> _Begun | None:
-        begun = self.open.pop(place, None)
-        if begun is not None:
-            self._held -= len(begun.data)
-        return begun
-
-    def _keep(self, place: tuple[int, int], begun: _Begun) -> None:
-        self.open[place] = begun
-        self._held += len(begun.data)
-        while len(self.open) > _MOST_OPEN or self._held > self._most:
-            self._taken(next(iter(self.open)))
-            self.lacking += 1
-
-
-class _Appearances:
-    """Recognises packets that pktmon reported before, so that each is one frame of the trace: by their group, their number in it,
-    and their addresses. A packet that a NAT changed counts as another one. Seen packets are kept as numbers made of these."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._most = limits.trace_packets
-        # Two generations: what was seen last, and what was seen before that.
-        self._seen: set[int] = set()
-        self._before: set[int] = set()
-        self.count = 0
-
-    def first(self, rows: Rows, data: bytes, starts: Int64s) -> npt.NDArray[np.bool_]:
-        """Tells which packets become frames of the trace, because pktmon had not reported them before. Group 0 means that a packet
-        has no group."""
-        found = np.ones(len(rows), np.bool_)
-        mixed = rows["group"] * _MIX
-        mixed ^= rows["place"].astype(np.uint64) * (_MIX + np.uint64(2))
-        mixed ^= _addresses(data, starts, rows["size"], rows["link"])
-        seen, before = self._seen, self._before
-        in_groups = np.flatnonzero(rows["group"])
-        for index, number in zip(in_groups.tolist(), mixed[in_groups].tolist(), strict=True):
-            if number in seen or number in before:
-                found[index] = False
-                continue
-            seen.add(number)
-            if len(seen) >= self._most:
-                self._before, self._seen = before, seen = seen, set()
-        self.count += len(found) - int(found.sum())
-        return found
-
-
-def _addresses(data: bytes, starts: Int64s, sizes: Int64s, links: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint64]:
-    """Returns for each frame of a trace a number made of its IP addresses, 0 if it carries no IP packet."""
-    mixed = np.zeros(len(starts), np.uint64)
-    frame = np.where(links == LinkType.ETHERNET, _ETHERNET_LEN, 0)
-    is_read = ((links == LinkType.ETHERNET) | (links == LinkType.RAW)) & (sizes > frame)
-    octets = np.frombuffer(data, np.uint8)
-    words = words_of(data, "<") if len(data) > 4 else np.empty(0, np.uint32)
-    headers = starts + frame
-    versions = np.zeros(len(starts), np.uint8)
-    versions[is_read] = octets[headers[is_read]] >> 4
-    for version, (place, count) in _ADDRESSES.items():
-        these = np.flatnonzero((versions == version) & (sizes >= frame + place + 4 * count))
-        for word in range(count):
-            mixed[these] = (mixed[these] ^ words[headers[these] + place + 4 * word]) * _MIX
-    return mixed
-
-
-def _gathered(rows: Rows, parts: tuple[bytes, ...]) -> tuple[bytes, Int64s]:
-    """Returns the bytes of packets that become frames of a trace, one behind the other, and where each begins. Short gaps between
-    packets are copied too."""
-    if not len(rows):
-        return b"", np.empty(0, np.int64)
-    part, start, size = rows["part"], rows["start"], rows["size"]
-    gaps = start[1:] - start[:-1] - size[:-1]
-    begins = np.concatenate(
-        ([0], np.flatnonzero((gaps < 0) | (gaps > _MOST_TAKEN_ALONG) | (part[1:] != part[:-1])) + 1)
-    )
-    ends = np.append(begins[1:], len(rows)) - 1
-    first, last = start[begins], start[ends] + size[ends]
-    columns = (column.tolist() for column in (part[begins], first, last))
-    data = b"".join([parts[which][begin:end] for which, begin, end in zip(*columns, strict=True)])
-    moved = np.cumsum(last - first) - last
-    return data, start + np.repeat(moved, np.diff(begins, append=len(rows)))
-
-
-def _unprotected(data: bytes, starts: Int64s) -> bytes:
-    """Clears the encryption bit in 802.11 frames of a trace. NDIS gives decrypted frames and leaves the bit set."""
-    octets = np.frombuffer(data, np.uint8).copy()
-    octets[starts + 1] &= np.uint8(~_PROTECTED & 0xFF)
-    return octets.tobytes()
 
 
 def _buffers_are(count: int) -> str:

@@ -109,7 +109,7 @@ Placed = tuple[int, int, int]
 
 # Sessions may have buffers of 1 KB to 16 MB (EVENT_TRACE_PROPERTIES).
 FEWEST_BUFFER_BYTES, MOST_BUFFER_BYTES = 1024, 16 * 1024 * 1024
-_HEADER_MARK, _MESSAGE_MARK = 0xC0, 0x90
+HEADER_MARK, _MESSAGE_MARK = 0xC0, 0x90
 # Four bytes of ones end a buffer early.
 _ENDS_EARLY = 0xFFFFFFFF
 _SHORTEST, _ALIGNED = 8, 7
@@ -118,8 +118,8 @@ _FEWEST_TOGETHER = 16
 # So much that is not filled is read along with the next buffer.
 _MOST_BETWEEN = 4096
 _LOOKED_AT = BUFFER_HEADER_LEN + SYSTEM_EVENT_LEN
-_MANIFEST_TAGS = tuple(_HEADER_MARK << 8 | kind for kind in MANIFEST_KINDS)
-_SYSTEM_TAGS = tuple(_HEADER_MARK << 8 | kind for kind in SYSTEM_KINDS)
+_MANIFEST_TAGS = tuple(HEADER_MARK << 8 | kind for kind in MANIFEST_KINDS)
+_SYSTEM_TAGS = tuple(HEADER_MARK << 8 | kind for kind in SYSTEM_KINDS)
 # The event of the configuration of a processor (SystemConfig_CPU): type 10 of group 11.
 _CONFIGURATION = 11 << 8 | 10
 _PROCESSOR_NUMBER = 0xFF
@@ -166,22 +166,6 @@ class LogFile(Struct, frozen=True):
     ended_ns: int | None
     events_lost: int
     buffers_lost: int
-
-
-def is_etl(head: bytes) -> bool:
-    """Whether a file begins with the first buffer of an event trace log. There is no magic number, but the first event is known."""
-    if len(head) < BUFFER_HEADER_LEN + EVENT_START.size + 2:
-        return False
-    size, _, _, offset, _, _ = BUFFER_HEADER.unpack_from(head)
-    _, kind, mark, length = EVENT_START.unpack_from(head, BUFFER_HEADER_LEN)
-    return (
-        FEWEST_BUFFER_BYTES <= size <= MOST_BUFFER_BYTES
-        and BUFFER_HEADER_LEN + length <= offset <= size
-        and kind in SYSTEM_KINDS
-        and mark == _HEADER_MARK
-        # Group and type 0: EventTraceGuid, the header of the file.
-        and head[BUFFER_HEADER_LEN + EVENT_START.size : BUFFER_HEADER_LEN + EVENT_START.size + 2] == b"\0\0"
-    )
 
 
 def log_file_of(first: bytes) -> LogFile | None:
@@ -427,15 +411,14 @@ def _marked(tags: Iterable[int]) -> npt.NDArray[np.bool_]:
     return table
 
 
-_LATE = _marked(_HEADER_MARK << 8 | kind for kind in LATE_LENGTH)
+_LATE = _marked(HEADER_MARK << 8 | kind for kind in LATE_LENGTH)
 _KNOWN = _marked(
-    [*(_HEADER_MARK << 8 | kind for kind in HEADER_TYPES.values()), *(_MESSAGE_MARK << 8 | kind for kind in range(256))]
+    [*(HEADER_MARK << 8 | kind for kind in HEADER_TYPES.values()), *(_MESSAGE_MARK << 8 | kind for kind in range(256))]
 )
 
 
 def computer_name(events: Events) -> str | None:
-    """Returns the computer name in the buffers of an event trace, None if there is none. Kernel events of a processor's
-    configuration state it."""
+    """Reads the computer name in trace buffers, None if there is none. Kernel events of a processor's configuration state it."""
     kinds = events.kinds()
     ours = np.flatnonzero((kinds == _SYSTEM_TAGS[0]) | (kinds == _SYSTEM_TAGS[1]))
     shorts = np.ndarray((max(len(events.data) - 1, 0),), "<u2", events.data, strides=(1,))

@@ -1,4 +1,5 @@
-"""Reads the packets in the events of a Windows trace: a row of numbers for each, and its bytes.
+"""Reads the packets in the events of a Windows trace: a row of numbers for each, and its bytes. Packets that lie in several events
+are joined, and those that pktmon reported at several components are recognised.
 
 Microsoft-Windows-NDIS-PacketCapture (`netsh trace start capture=yes`), Microsoft-Windows-Ras-NdisWanPacketCapture and
 Microsoft-Windows-PktMon (`pktmon start --capture`) carry packets. Interfaces are named as the published converter names them
@@ -32,6 +33,8 @@ from analyzer.capture.etl_buffers import (
     Int64s,
 )
 from analyzer.capture.frame_blocks import Heads, LinkType, rows_at
+from analyzer.capture.pcap import MAX_FRAME_BYTES
+from analyzer.capture.record_walk import words_of
 from analyzer.core.limits import Limits
 from analyzer.results.records.capture_records import TraceInterface
 
@@ -96,6 +99,19 @@ ROW = np.dtype(
     ]
 )
 Rows: TypeAlias = "npt.NDArray[np.void]"
+
+# So many packets of several events may be incomplete at the same time.
+_MOST_OPEN = 4096
+# The place of the addresses in an IP header, and their number of 4-byte words, by version.
+_ADDRESSES = {4: (12, 2), 6: (8, 8)}
+# The header of an event between two packets, and what else may be there.
+_MOST_TAKEN_ALONG = 256
+# Bit 6 of the second byte of an 802.11 header.
+_PROTECTED = 0x40
+# An odd number without pattern: 2**64 divided by the golden ratio.
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+# ------------------------------------------------------------------------------------------------------- packets in events
 
 
 class PacketEvents:
@@ -389,3 +405,147 @@ def _sized(data: bytes, at: int) -> tuple[int, int]:
     if size > len(data) - at:
         raise ValueError
     return at, size
+
+
+# ------------------------------------------------------------------------------------------------------- packets as frames
+
+
+class _Begun:
+    """A frame of a trace whose packet began and did not end: its bytes, up to the limit, and their total number."""
+
+    __slots__ = ("data", "size")
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.size = 0
+
+    def add(self, data: bytes, start: int, size: int) -> None:
+        self.data += data[start : start + min(size, MAX_FRAME_BYTES - len(self.data))]
+        self.size += size
+
+
+class PacketPieces:
+    """Makes one frame of each packet that comes in several events of a trace. It holds those that began and did not end, by thread
+    and interface."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._most = limits.trace_waiting
+        self._held = 0
+        self.open: dict[tuple[int, int], _Begun] = {}
+        # Packets that lack their beginning or their end.
+        self.lacking = 0
+
+    def joined(self, rows: Rows, parts: tuple[bytes, ...]) -> tuple[Rows, bytes]:
+        """Returns the packets that end in these rows, each as one frame of the trace, with the rows of their last events, and the
+        bytes of joined packets as one more part. A packet without its beginning gets no link type."""
+        ended: list[int] = []
+        whole: list[_Begun | None] = []
+        columns = (rows[name].tolist() for name in ("key", "interface", "begins", "ends", "part", "start", "size"))
+        for index, (key, interface, begins, ends, part, start, size) in enumerate(zip(*columns, strict=True)):
+            begun = self._taken((key, interface))
+            if begins:
+                self.lacking += begun is not None
+                begun = _Begun()
+            if begun is not None:
+                begun.add(parts[part], start, size)
+            if ends:
+                ended.append(index)
+                whole.append(begun)
+            elif begun is not None:
+                self._keep((key, interface), begun)
+        found = rows[ended]
+        self.lacking += (lacking := whole.count(None))
+        if lacking:
+            found["link"][[begun is None for begun in whole]] = LACKING
+        data = [begun.data if begun is not None else b"" for begun in whole]
+        sizes = np.array([len(each) for each in data], np.int64)
+        found["part"], found["start"], found["size"] = len(parts), np.cumsum(sizes) - sizes, sizes
+        lengths = np.array([begun.size if begun is not None else 0 for begun in whole], np.int64)
+        found["original"] = np.where(found["begins"], found["original"], lengths)
+        return found, b"".join(data)
+
+    def _taken(self, place: tuple[int, int]) -> _Begun | None:
+        begun = self.open.pop(place, None)
+        if begun is not None:
+            self._held -= len(begun.data)
+        return begun
+
+    def _keep(self, place: tuple[int, int], begun: _Begun) -> None:
+        self.open[place] = begun
+        self._held += len(begun.data)
+        while len(self.open) > _MOST_OPEN or self._held > self._most:
+            self._taken(next(iter(self.open)))
+            self.lacking += 1
+
+
+class Appearances:
+    """Recognises packets that pktmon reported before, so that each is one frame of the trace: by their group, their number in it,
+    and their addresses. A packet that a NAT changed counts as another one. Seen packets are kept as numbers made of these."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._most = limits.trace_packets
+        # Two generations: what was seen last, and what was seen before that.
+        self._seen: set[int] = set()
+        self._before: set[int] = set()
+        self.count = 0
+
+    def first(self, rows: Rows, data: bytes, starts: Int64s) -> npt.NDArray[np.bool_]:
+        """Tells which packets become frames of the trace, because pktmon had not reported them before. Group 0 means that a packet
+        has no group."""
+        found = np.ones(len(rows), np.bool_)
+        mixed = rows["group"] * _MIX
+        mixed ^= rows["place"].astype(np.uint64) * (_MIX + np.uint64(2))
+        mixed ^= _addresses(data, starts, rows["size"], rows["link"])
+        seen, before = self._seen, self._before
+        in_groups = np.flatnonzero(rows["group"])
+        for index, number in zip(in_groups.tolist(), mixed[in_groups].tolist(), strict=True):
+            if number in seen or number in before:
+                found[index] = False
+                continue
+            seen.add(number)
+            if len(seen) >= self._most:
+                self._before, self._seen = before, seen = seen, set()
+        self.count += len(found) - int(found.sum())
+        return found
+
+
+def _addresses(data: bytes, starts: Int64s, sizes: Int64s, links: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint64]:
+    """Returns for each frame of a trace a number made of its IP addresses, 0 if it carries no IP packet."""
+    mixed = np.zeros(len(starts), np.uint64)
+    frame = np.where(links == LinkType.ETHERNET, _ETHERNET_LEN, 0)
+    is_read = ((links == LinkType.ETHERNET) | (links == LinkType.RAW)) & (sizes > frame)
+    octets = np.frombuffer(data, np.uint8)
+    words = words_of(data, "<") if len(data) > 4 else np.empty(0, np.uint32)
+    headers = starts + frame
+    versions = np.zeros(len(starts), np.uint8)
+    versions[is_read] = octets[headers[is_read]] >> 4
+    for version, (place, count) in _ADDRESSES.items():
+        these = np.flatnonzero((versions == version) & (sizes >= frame + place + 4 * count))
+        for word in range(count):
+            mixed[these] = (mixed[these] ^ words[headers[these] + place + 4 * word]) * _MIX
+    return mixed
+
+
+def gathered(rows: Rows, parts: tuple[bytes, ...]) -> tuple[bytes, Int64s]:
+    """Returns the bytes of packets that become frames of a trace, one behind the other, and where each begins. Short gaps between
+    packets are copied too."""
+    if not len(rows):
+        return b"", np.empty(0, np.int64)
+    part, start, size = rows["part"], rows["start"], rows["size"]
+    gaps = start[1:] - start[:-1] - size[:-1]
+    begins = np.concatenate(
+        ([0], np.flatnonzero((gaps < 0) | (gaps > _MOST_TAKEN_ALONG) | (part[1:] != part[:-1])) + 1)
+    )
+    ends = np.append(begins[1:], len(rows)) - 1
+    first, last = start[begins], start[ends] + size[ends]
+    columns = (column.tolist() for column in (part[begins], first, last))
+    data = b"".join([parts[which][begin:end] for which, begin, end in zip(*columns, strict=True)])
+    moved = np.cumsum(last - first) - last
+    return data, start + np.repeat(moved, np.diff(begins, append=len(rows)))
+
+
+def unprotected(data: bytes, starts: Int64s) -> bytes:
+    """Clears the encryption bit in 802.11 frames of a trace. NDIS gives decrypted frames and leaves the bit set."""
+    octets = np.frombuffer(data, np.uint8).copy()
+    octets[starts + 1] &= np.uint8(~_PROTECTED & 0xFF)
+    return octets.tobytes()

@@ -85,6 +85,32 @@ HEAD_LEN = 512
 _TEXT = bytes(range(0x20, 0x7F)) + b"\t\r\n\f\x1b"
 
 
+def is_etl(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of an event trace log. There is no magic number, but the first event is known."""
+    from analyzer.capture.etl_buffers import (  # few captures are such logs
+        BUFFER_HEADER,
+        BUFFER_HEADER_LEN,
+        EVENT_START,
+        FEWEST_BUFFER_BYTES,
+        HEADER_MARK,
+        MOST_BUFFER_BYTES,
+        SYSTEM_KINDS,
+    )
+
+    if len(head) < BUFFER_HEADER_LEN + EVENT_START.size + 2:
+        return False
+    size, _, _, offset, _, _ = BUFFER_HEADER.unpack_from(head)
+    _, kind, mark, length = EVENT_START.unpack_from(head, BUFFER_HEADER_LEN)
+    return (
+        FEWEST_BUFFER_BYTES <= size <= MOST_BUFFER_BYTES
+        and BUFFER_HEADER_LEN + length <= offset <= size
+        and kind in SYSTEM_KINDS
+        and mark == HEADER_MARK
+        # Group and type 0: EventTraceGuid, the header of the file.
+        and head[BUFFER_HEADER_LEN + EVENT_START.size : BUFFER_HEADER_LEN + EVENT_START.size + 2] == b"\0\0"
+    )
+
+
 def capture_format(head: bytes) -> str | None:
     """Names the capture format, ours or another program's, of a file by its first bytes (`HEAD_LEN`). None if it is none."""
     if pcap_order(head) is not None:
@@ -93,15 +119,11 @@ def capture_format(head: bytes) -> str | None:
         return "a pcapng capture"
     if (found := foreign_capture(head)) is not None:
         return found
-    from analyzer.capture.etl_buffers import is_etl
-
     return "an event trace log of Windows" if is_etl(head) else None
 
 
 def is_event_trace(path: Path) -> bool:
     """Whether the first bytes of a file show an event trace log of Windows."""
-    from analyzer.capture.etl_buffers import is_etl
-
     try:
         with path.open("rb") as file:
             return is_etl(file.read(HEAD_LEN))

@@ -45,11 +45,6 @@ class PcapHeader(Struct, frozen=True):
     lengths_swapped: bool
 
 
-def is_pcap(head: bytes) -> bool:
-    """Whether the first bytes of a file are those of a pcap file."""
-    return pcap_order(head) is not None
-
-
 class PcapFile:
     """Reads one pcap file, once from front to end. `block_bytes` may change between blocks."""
 
@@ -211,7 +206,7 @@ class _RecordFinder:
         return first_right(data, self._high, self._high_at, starts, _GUESS_TRIES, lambda at: self._look_right(data, at))
 
     def _look_right(self, data: bytes, at: IntArray) -> npt.NDArray[np.bool_]:
-        """Tells at which places two pcap records in a row are possible and have the same upper half of seconds."""
+        """Tells at which places of a pcap file two records in a row are possible and have the same upper half of seconds."""
         words = words_of(data, self._order)
         last = len(data) - self._chain.header
         right = (at >= 0) & (at <= last)

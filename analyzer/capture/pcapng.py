@@ -87,11 +87,6 @@ def time_ns(units: int, units_per_s: int, offset_s: int) -> int:
     return units * NS_PER_S // units_per_s + offset_s * NS_PER_S
 
 
-def is_pcapng(head: bytes) -> bool:
-    """Whether the first bytes of a file are those of a pcapng file."""
-    return section_order(head) is not None
-
-
 class _PacketBlocks(NamedTuple):
     """Packet blocks of a pcapng file as columns: number and interface of each frame, where its bytes start, captured and original
     length.

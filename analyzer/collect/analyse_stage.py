@@ -24,7 +24,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.secrets import embedded_keyring
+from analyzer.auth.secrets import keyring_of_documents
 from analyzer.capture.capture_reader import CaptureInfo, merged
 from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.collect.capture_pieces import PieceFile
@@ -120,7 +120,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
     keyring, notes = HELD.get(task.job.keys, Keyring()), []
     for source in task.secret_files:
         try:
-            keyring = keyring.merged(embedded_keyring(Path(source.url), secrets_in(source, task.job.retries)))
+            keyring = keyring.merged(keyring_of_documents(Path(source.url), secrets_in(source, task.job.retries)))
         except InputError as error:
             text = f"the secrets that {shown(source.url)} carries are not used: {error}"
             notes.append(Problem("note", "capture", (), text))

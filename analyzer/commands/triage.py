@@ -52,14 +52,14 @@ def triage(
 
     Exit 11: findings of severity high, 10: medium, 3: no performance traffic in any file, 0: nothing of these.
     """
-    from analyzer.capture.capture_reader import expand
+    from analyzer.capture.capture_reader import named_captures
     from analyzer.capture.file_digest import digest_of
     from analyzer.core.errors import InputError
     from analyzer.pipeline.segment_sources import sources_of
     from analyzer.screens.views.triage import Triage
 
     failures: list[InputError] = []
-    found = expand(sources_of(files), failures)
+    found = named_captures(sources_of(files), failures)
     names = tuple(str(one) if hasattr(one, "suffix") else "-" for one in found)
 
     def analysed(name: str) -> Analysis:

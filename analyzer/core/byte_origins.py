@@ -85,27 +85,27 @@ class Source:
         return list(self.extents(start, stop))[: -most - 1 : -1]
 
     def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
-        """Adds the frames that carried these bytes to a set."""
+        """Adds the frames of origin of these bytes of the source to a set."""
         frames.update([extent.frame for extent in self.extents(start, stop)])
 
     def frames(self, start: int, stop: int) -> tuple[int, ...]:
-        """Returns the frames that carried these bytes, ascending, each once."""
+        """Returns the frames of origin of these bytes of the source, ascending, each once."""
         found: set[int] = set()
         self.note_frames(start, stop, found)
         return tuple(sorted(found))
 
     def times(self, start: int, stop: int) -> tuple[int, int] | None:
-        """Returns the earliest and the latest capture time of these bytes, None for no bytes."""
+        """Returns the earliest and the latest capture time of these bytes of the source, None for no bytes."""
         times = [extent.time_ns for extent in self.extents(start, stop)]
         return (min(times), max(times)) if times else None
 
     def moment(self, position: int) -> int:
-        """Returns the (earliest) capture time of one byte, 0 if it is unknown."""
+        """Returns the (earliest) capture time of one byte of the source, 0 if it is unknown."""
         times = self.times(position, position + 1)
         return times[0] if times is not None else 0
 
     def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
-        """Returns the lowest and the highest id of the frames that carried these bytes, None for no bytes."""
+        """Returns the lowest and the highest frame id among the origins of these bytes of the source, None for no bytes."""
         frames = [extent.frame for extent in self.extents(start, stop)]
         return (min(frames), max(frames)) if frames else None
 
@@ -287,7 +287,7 @@ class JoinedSource(Source):
         return table if all(map(le, self._ends(), self._firsts[1:])) else False
 
     def _ends(self) -> Iterator[int]:
-        """Returns the position where each part of the joined bytes ends in its source."""
+        """Returns the position where each part of a joined source ends in its own source."""
         return map(add, self._firsts, map(sub, self._starts[1:], self._starts))
 
     def times(self, start: int, stop: int) -> tuple[int, int] | None:

@@ -61,7 +61,7 @@ class StartedProcess:
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Makes child processes that start meanwhile ignore Ctrl-C. It is for the command, which ends its workers."""
+    """Makes child processes that start meanwhile ignore Ctrl-C. It is for their parent, which ends its children."""
     if current_thread() is not main_thread():
         yield
         return

@@ -25,7 +25,7 @@ _HELD = 4
 
 
 class Columns:
-    """A table of numbers. `formats` are its columns, each with the type code of its numbers in `struct`."""
+    """A table of numbers as columns, growing or saved. `formats` has the type code of each column's numbers in `struct`."""
 
     __slots__ = ("_fields", "_held", "_indexes", "_kind", "_row", "formats")
 
@@ -47,21 +47,22 @@ class Columns:
         raise NotImplementedError
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """Returns all numbers of one column of the table of numbers."""
+        """Returns all numbers of one of the columns, growing or saved."""
         raise NotImplementedError
 
     def row(self, at: int) -> tuple[int, ...]:
-        """Returns one row of the table of numbers, in the order of the columns."""
+        """Returns one row of growing or saved columns, in their order."""
         return self._row.unpack_from(self._rows(at // GROUP), at % GROUP * self._row.size)
 
     def number(self, name: str, at: int) -> int:
-        """Returns the number of a column in row `at` of the table of numbers."""
+        """Returns the number in row `at` of one of the columns, growing or saved."""
         begin, read = self._fields[name]
         number: int = read(self._rows(at // GROUP), at % GROUP * self._row.size + begin)[0]
         return number
 
     def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """Returns some rows of the table of numbers as an array whose fields are the columns. Ascending places are read fastest."""
+        """Returns some rows of growing or saved columns as an array whose fields are the columns. Ascending places are read
+        fastest."""
         import numpy as np
 
         from analyzer.core.array_functions import distinct
@@ -73,7 +74,7 @@ class Columns:
         return found
 
     def _rows(self, number: int) -> bytes | bytearray:
-        """Returns a group of rows of the table of numbers as bytes, row by row. The groups used last are held."""
+        """Returns a group of rows of growing or saved columns as bytes, row by row. The groups used last are held."""
         # Several threads may read what nobody appends to any more: each looks at the groups it took.
         held = self._held
         for at, rows in held:
@@ -84,12 +85,12 @@ class Columns:
         return found
 
     def _read(self, number: int) -> bytes:
-        """Reads a group of rows of the table of numbers that is not held."""
+        """Reads a group of rows of growing or saved columns that is not held."""
         raise NotImplementedError
 
     @property
     def _dtype(self) -> np.dtype[Any]:
-        """The NumPy type of a row of the table of numbers."""
+        """The NumPy type of a row of growing or saved columns."""
         if self._kind is None:
             import numpy as np  # not needed to append rows, and slow to load
 

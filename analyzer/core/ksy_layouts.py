@@ -33,7 +33,7 @@ class Layouts:
         return node
 
     def fixed(self, path: str) -> Iterator[tuple[str, str]]:
-        """Yields the fixed fields of a structure with their formats, from its Kaitai description."""
+        """Yields the fixed fields of a structure with their formats, from its description in ksy/."""
         for field in self._node(path)["seq"]:
             kind = field.get("type")
             if "if" in field or "repeat" in field or isinstance(kind, dict):
@@ -49,7 +49,7 @@ class Layouts:
                 return
 
     def _places_of(self, paths: tuple[str, ...]) -> dict[str, tuple[int, str]]:
-        """Returns offset and format of each fixed field of consecutive structures, from their Kaitai descriptions."""
+        """Returns offset and format of each fixed field of consecutive structures, from their descriptions in ksy/."""
         found: dict[str, tuple[int, str]] = {}
         at = 0
         for path in paths:
@@ -59,11 +59,12 @@ class Layouts:
         return found
 
     def places(self, paths: str | tuple[str, ...]) -> dict[str, tuple[int, str]]:
-        """Returns offset and format of each fixed field of a structure, by name, from its Kaitai description."""
+        """Returns offset and format of each fixed field of a structure, by name, from its description in ksy/."""
         return self._places((paths,) if isinstance(paths, str) else paths)
 
     def record(self, paths: str | tuple[str, ...], *names: str) -> struct.Struct:
-        """Returns a `struct.Struct` of these fields of a little-endian structure, in its order; of all fixed fields by default."""
+        """Returns a `struct.Struct` of these fields of a little-endian structure that ksy/ describes, in its order; of all fixed
+        fields by default."""
         places = self.places(paths)
         form, at = "<", 0
         for name, (start, kind) in places.items():
@@ -74,12 +75,13 @@ class Layouts:
         return struct.Struct(form)
 
     def spans(self, paths: str | tuple[str, ...], *names: str) -> tuple[tuple[int, int], ...]:
-        """Returns offset and size of these fields of a structure, from its Kaitai description."""
+        """Returns offset and size of these fields of a structure, from its description in ksy/."""
         places = self.places(paths)
         return tuple((places[name][0], struct.calcsize(f"<{places[name][1]}")) for name in names)
 
     def columns(self, paths: str | tuple[str, ...]) -> np.dtype[np.void]:
-        """Returns the NumPy type of the fixed fields of a structure, without padding. Bytes that are no number are one field."""
+        """Returns the NumPy type of the fixed fields of a structure that ksy/ describes, without padding. Bytes that are no number
+        are one field."""
         import numpy as np
 
         return np.dtype(

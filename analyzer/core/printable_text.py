@@ -83,7 +83,7 @@ def without_raw_bytes(text: str) -> str:
 
 
 def shell_word(path: str | Path) -> str:
-    """Returns a file name, or another argument, as text quoted for a shell."""
+    """Returns a file name, or another argument, as printable text that a shell takes back."""
     word = str(path)
     if re.search(_UNDECODED, word) is None:
         from shlex import quote
@@ -98,7 +98,7 @@ def shell_word(path: str | Path) -> str:
 
 @lru_cache(maxsize=1024)
 def guid_text(data: bytes, order: Literal["little", "big"] = "little") -> str:
-    """Returns a GUID of 16 bytes as printable text: lower case, without braces."""
+    """Returns the printable text of a GUID, made of its 16 bytes: lower case, without braces."""
     return str(UUID(bytes_le=data) if order == "little" else UUID(bytes=data))
 
 

@@ -28,7 +28,7 @@ class ByteStore(Protocol):
     """A byte store: it returns its bytes by position."""
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads `length` bytes of the byte store from a position on."""
+        """Reads `length` bytes from a position on, for traced bytes that lie in this store."""
 
 
 class TracedBytes(Struct, frozen=True):
@@ -170,7 +170,7 @@ class TracedBytes(Struct, frozen=True):
         return self.source.frames(self.start, self.start + len(self))
 
     def note_frames(self, frames: set[int]) -> None:
-        """Adds the ids of the frames that carried the traced bytes to a set."""
+        """Adds the frames that carried these `TracedBytes` to a set."""
         self.source.note_frames(self.start, self.start + len(self), frames)
 
     @property
@@ -359,7 +359,7 @@ class TracedBuffer:
 
     @property
     def since_ns(self) -> int | None:
-        """The capture time of the first byte in the queue, None if it is empty."""
+        """The capture time of the first traced byte in the buffer, None if it is empty."""
         return self._parts[0].time_ns_at(self._used) if self._parts else None
 
     def append(self, item: TracedBytes) -> None:

@@ -23,5 +23,5 @@ class WireNumbers(type):
         return number in cls.names
 
     def label(cls, number: int) -> str:
-        """Returns the name of a number, or the number in hexadecimal with a question mark: `0x2a?`."""
+        """Returns the name of a wire number in this class, or the number in hexadecimal with a question mark: `0x2a?`."""
         return cls.names.get(number) or f"{number:#x}?"

@@ -18,23 +18,14 @@ from analyzer.results.calls.call import AuthFacts, Call, InterfaceFacts, Side, S
 from analyzer.results.connection import logon_key
 from analyzer.results.methods.return_kinds import STATED, stated_kind
 from analyzer.results.records.record_types import Endpoint
-from analyzer.results.security import UNKNOWN_USER, AuthInfo, AuthLevel, Decryption, Identity
+from analyzer.results.security import UNKNOWN_USER, AuthInfo, Decryption, Identity, level_name
 from analyzer.transport.channel.channels import SmbInfo
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.rpc.rpc_names import interface_name, method_name
 
 _STATUS_BYTES = 4
 # Identity and logon in force: not stated if they are those under which the pipe was opened.
 _NOBODY: tuple[Identity | None, int | None] = (None, None)
-LEVEL_NAMES = {
-    AuthLevel.UNKNOWN: "unknown",
-    AuthLevel.NONE: "none",
-    AuthLevel.CONNECT: "connect",
-    AuthLevel.CALL: "call",
-    AuthLevel.PKT: "pkt",
-    AuthLevel.INTEGRITY: "integrity",
-    AuthLevel.PRIVACY: "privacy",
-}
 
 
 def plain_call(exchange: Exchange) -> Call:
@@ -152,18 +143,13 @@ def trimmed_length(side: Side, length: int, consumed: int) -> int:
 
 @lru_cache(maxsize=1024)
 def interface_facts(uuid: str | None, version: tuple[int, int] | None, *, is_recognised: bool) -> InterfaceFacts:
-    """Returns the interface of an exchange, as records of its call show it."""
+    """Makes of an exchange's interface what its call states of that: name, version, and whether it was recognised."""
     return InterfaceFacts(
         uuid,
         f"{version[0]}.{version[1]}" if version is not None else None,
         interface_name(uuid, version) if uuid is not None else None,
         is_recognised,
     )
-
-
-def level_name(level: int) -> str:
-    """Returns the name of an exchange's RPC authentication level; an unknown level stays a number."""
-    return LEVEL_NAMES.get(level) or str(level)
 
 
 @lru_cache(maxsize=1024)

@@ -26,8 +26,8 @@ from msgspec import Struct, field
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.capture_reader import BLOCK_BYTES, CaptureReader, Source
 from analyzer.capture.decompression import ByteStream, Peeked, open_stream
-from analyzer.capture.etl import EtlFile, TracedBlock, is_etl
-from analyzer.capture.first_bytes import HEAD_LEN
+from analyzer.capture.etl import EtlFile, TracedBlock
+from analyzer.capture.first_bytes import HEAD_LEN, is_etl
 from analyzer.capture.frame_blocks import Frame, FrameBlock, LinkType
 from analyzer.capture.pcapng import SECRETS_OF_OURS
 from analyzer.core.absence import Missing

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from analyzer.auth.kdc_replies import Tickets
     from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
-    from analyzer.transport.rpc.exchange import Selection
+    from analyzer.transport.rpc.exchange_maker import Selection
     from analyzer.transport.rpc.rpc_layer import RpcLayer
     from analyzer.transport.smb.smb_connection_state import KeyLog, MessageLog
 

@@ -20,7 +20,7 @@ from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable, Tally
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.reported_names.saved_metadata import fill
-from analyzer.transport.rpc.exchange import Exchange, OpenCall
+from analyzer.transport.rpc.exchange_maker import Exchange, OpenCall
 
 if TYPE_CHECKING:
     from analyzer.results.reported_names.counter_name_tables import NameTables

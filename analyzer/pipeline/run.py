@@ -34,7 +34,7 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counter_name_tables import NameTables
 from analyzer.results.reported_names.counterset_catalog import Catalogs
 from analyzer.transport.channel.channels import ChannelClosed
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.tcp.stream_events import Recognised
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from analyzer.results.reported_names.saved_metadata import Metadata
     from analyzer.transport.packet.frame_tallies import Tallies
     from analyzer.transport.packet.segment import SegmentBatch
-    from analyzer.transport.smb.files.file_tracker import FileLog
+    from analyzer.transport.smb.files.file_log import FileLog
     from analyzer.transport.smb.smb_connection_state import MessageLog
 
 
@@ -363,9 +363,9 @@ def _sharing(
     sources: Sequence[Source], bound: ReadBound | None, keyring: Keyring, limits: Limits, jobs: int | None
 ) -> Sharing | None:
     """Returns how several processes share a run over captures; None if one process reads them alone."""
-    from analyzer.capture.capture_reader import expand
+    from analyzer.capture.capture_reader import named_captures
 
-    expanded = expand(sources, [])
+    expanded = named_captures(sources, [])
     # Only files can be read by several processes.
     files = [source for source in expanded if isinstance(source, Path) and source.is_file()]
     if len(files) < len(expanded):
@@ -385,7 +385,7 @@ def _naming_calls() -> NamingCalls:
 
 
 def _file_log(limits: Limits) -> FileLog:
-    from analyzer.transport.smb.files.file_tracker import FileLog  # few commands ask for files
+    from analyzer.transport.smb.files.file_log import FileLog  # few commands ask for files
 
     return FileLog(limits)
 
@@ -502,16 +502,16 @@ def _filled(analysis: Analysis, metadata: Sequence[Metadata], instead: str | Non
 
 def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring, list[Problem]]:
     """Returns the keyring for a run, with the keys embedded in captures, which are tried last, and the problems of these keys."""
-    from analyzer.capture.capture_reader import expand
+    from analyzer.capture.capture_reader import named_captures
     from analyzer.capture.embedded_secrets import embedded_secrets
 
     problems: list[Problem] = []
-    for path in expand(sources, []):
+    for path in named_captures(sources, []):
         if isinstance(path, Path) and path.is_file() and (found := embedded_secrets(path)):
-            from analyzer.auth.secrets import embedded_keyring
+            from analyzer.auth.secrets import keyring_of_documents
 
             try:
-                keyring = keyring.merged(embedded_keyring(path, found))
+                keyring = keyring.merged(keyring_of_documents(path, found))
             except InputError as error:
                 problems.append(
                     Problem(

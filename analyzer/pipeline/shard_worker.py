@@ -44,7 +44,7 @@ from analyzer.results.calls.merged_call_tables import MovedCalls, blocks_of
 from analyzer.results.methods import scmr, winreg
 from analyzer.results.reported_names.counter_name_tables import table_language
 from analyzer.transport.channel.channels import ChannelClosed, Channels, TcpChannels
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.smb.smb_connection_state import ConnectionState
 from analyzer.transport.smb.smb_layer import SmbLayer
@@ -222,8 +222,8 @@ class _ShardSearch(SearchBudget):
         super().__init__(tries, keystream)
         self._has_refused = False
 
-    def makes(self, size: int) -> bool:
-        if super().makes(size):
+    def spend(self, size: int) -> bool:
+        if super().spend(size):
             return True
         self._has_refused = True
         return False

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.core import dcerpc
+from analyzer.core import dcerpc_encoding as dcerpc
 from analyzer.core.errors import InputError
 from analyzer.core.printable_text import Discreet
 from analyzer.results.security import AuthLevel

@@ -16,7 +16,7 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.core.dcerpc import NDR, NDR64, NdrWriter
+from analyzer.core.dcerpc_encoding import NDR, NDR64, NdrWriter
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.stub_decoding import decode_stub

@@ -12,7 +12,7 @@ from functools import partial
 
 from msgspec import Struct, field
 
-from analyzer.core.dcerpc import FEATURES, NDR64, NdrWriter
+from analyzer.core.dcerpc_encoding import FEATURES, NDR64, NdrWriter
 from analyzer.probe.dcerpc_client import Credentials, OfferedContext, Reply
 from analyzer.probe.probe_calls import (
     ANY,

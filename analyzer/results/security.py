@@ -64,6 +64,22 @@ class AuthLevel(metaclass=WireNumbers):
     PRIVACY = 6
 
 
+_LEVEL_NAMES = {
+    AuthLevel.UNKNOWN: "unknown",
+    AuthLevel.NONE: "none",
+    AuthLevel.CONNECT: "connect",
+    AuthLevel.CALL: "call",
+    AuthLevel.PKT: "pkt",
+    AuthLevel.INTEGRITY: "integrity",
+    AuthLevel.PRIVACY: "privacy",
+}
+
+
+def level_name(level: int) -> str:
+    """Returns the name of an RPC authentication level; an unknown level stays a number."""
+    return _LEVEL_NAMES.get(level) or str(level)
+
+
 class Decryption(Enum):
     """Whether encrypted bytes could be decrypted, and if not, why."""
 

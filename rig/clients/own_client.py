@@ -2,7 +2,7 @@
 
 import uuid
 
-from analyzer.core.dcerpc import NDR, NDR64
+from analyzer.core.dcerpc_encoding import NDR, NDR64
 from analyzer.probe.dcerpc_client import BoundStream, Credentials, OfferedContext
 from analyzer.probe.probe_run import PipeConnector, TcpConnector
 from rig.clients.lines import Fault, options, serve

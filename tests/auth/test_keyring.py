@@ -18,13 +18,14 @@ from analyzer.auth.key_files import (
     keys_from_password,
     ntlm_keytab,
     parse_keytab,
+    parse_seskey_line,
     seskey_line,
     split_principal,
     write_keytab,
 )
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
 from analyzer.auth.ntlm import nt_hash
-from analyzer.auth.secrets import _LONG_KEY, document_of, embedded_keyring, parse_seskey_line
+from analyzer.auth.secrets import _LONG_KEY, document_of, keyring_of_documents
 from analyzer.core.errors import InputError
 from tests.truth import CAPTURES
 from tests.written import Told
@@ -127,10 +128,10 @@ def test_a_keyring_goes_into_a_document_and_comes_back(tmp_path: Path) -> None:
         {"username": "perfmon", "domain": "LAB", "password": "S3cret!pw"},
         {"username": "b", "domain": None, "nt_hash": NT},
     ]
-    back = embedded_keyring(tmp_path / "x.pcapng", [document])
+    back = keyring_of_documents(tmp_path / "x.pcapng", [document])
     assert (back.users, back.kerberos_keys, back.smb_keys) == (ring.users, ring.kerberos_keys, ring.smb_keys)
     listed = json.loads(document) | {"keytabs": ["of-another.keytab"]}
-    assert embedded_keyring(tmp_path / "x.pcapng", [json.dumps(listed).encode()]).users == ring.users
+    assert keyring_of_documents(tmp_path / "x.pcapng", [json.dumps(listed).encode()]).users == ring.users
 
 
 def test_wireshark_lines_are_read_and_written() -> None:

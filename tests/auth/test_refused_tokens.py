@@ -8,16 +8,16 @@ import pytest
 from analyzer.auth import kdc_replies, secrets
 from analyzer.auth.hmac_key import Hmac
 from analyzer.auth.kdc_replies import KdcLayer, TicketIssued
-from analyzer.auth.kerberos import Key, parse_kdc_reply, parse_message
+from analyzer.auth.kerberos import Key, parse_as_or_tgs_rep, parse_message
 from analyzer.auth.kerberos_context import KerberosContext
 from analyzer.auth.kerberos_handshake import salts
-from analyzer.auth.key_files import KerberosKey
+from analyzer.auth.key_files import KerberosKey, parse_seskey_line
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
 from analyzer.auth.ntlm import nt_hash
-from analyzer.auth.secrets import document_of, embedded_keyring, parse_seskey_line
-from analyzer.auth.security_types import BYTES_A_TRY, KEYSTREAM_A_BYTE, Handshake, SearchBudget
+from analyzer.auth.secrets import document_of, keyring_of_documents
+from analyzer.auth.security_types import BYTES_A_TRY, KEYSTREAM_A_BYTE, SearchBudget
 from analyzer.auth.spnego import parse_spnego
-from analyzer.auth.token_handshake import begin
+from analyzer.auth.token_handshake import TokenHandshake, begin
 from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.events import StandsAlone
 from analyzer.core.traced_bytes import TracedBytes
@@ -51,7 +51,7 @@ AES, RC4 = 18, 23
         (parse_message, tlv(0x65, tlv(0x30)), "tag 0x65 is no AP-REQ, AP-REP or KRB-ERROR"),
         (parse_message, tlv(0x6F, tlv(0x30, tlv(0xA0, integer(5)))), "is missing"),
         (parse_message, tlv(0x7E, tlv(0x30, tlv(0xA0, integer(5)))), "is missing"),
-        (parse_kdc_reply, tlv(0x6E, tlv(0x30)), "tag 0x6e is no AS-REP or TGS-REP"),
+        (parse_as_or_tgs_rep, tlv(0x6E, tlv(0x30)), "tag 0x6e is no AS-REP or TGS-REP"),
     ],
 )
 def test_a_token_that_is_none_is_refused_with_its_reason(
@@ -216,7 +216,7 @@ def test_a_request_that_comes_twice_is_the_same_exchange() -> None:
 
 
 def test_an_nt_hash_is_no_key_for_a_ticket_of_aes() -> None:
-    handshake: Handshake = begin(Keyring([UserKey("perfmon", None, nt_hash(PASSWORD))]))
+    handshake: TokenHandshake = begin(Keyring([UserKey("perfmon", None, nt_hash(PASSWORD))]))
     handshake.feed(*kerberos_handshake().legs[0])
     assert handshake.session_key is None
 
@@ -262,9 +262,9 @@ def test_keys_are_chosen_by_name() -> None:
 
 def test_keys_that_a_capture_carries_are_read_without_the_files_they_name(tmp_path: Path) -> None:
     ring = Keyring([UserKey("perfmon", "LAB", nt_hash("x"), "x")])
-    assert embedded_keyring(tmp_path / "x.pcapng", []).names == ()
+    assert keyring_of_documents(tmp_path / "x.pcapng", []).names == ()
     documents = [document_of(ring), b'{"keytabs": ["/etc/krb5.keytab"]}']
-    assert embedded_keyring(tmp_path / "x.pcapng", documents).names == ("LAB\\perfmon",)
+    assert keyring_of_documents(tmp_path / "x.pcapng", documents).names == ("LAB\\perfmon",)
 
 
 def test_a_line_without_a_key_and_a_file_that_is_no_secrets_file(
@@ -284,8 +284,8 @@ def test_a_key_longer_than_a_block_is_hashed_first() -> None:
 
 def test_messages_earn_what_searches_may_cost() -> None:
     search = SearchBudget(tries=0, keystream=10)
-    assert not search.makes(11)
-    assert search.makes(10)
+    assert not search.spend(11)
+    assert search.spend(10)
     for size, tries in ((1, 0), (BYTES_A_TRY - 2, 0), (1, 1), (3 * BYTES_A_TRY - 1, 3), (1, 4)):
         search.earn(size)
         assert search.tries == tries

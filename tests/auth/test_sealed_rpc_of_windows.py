@@ -12,8 +12,8 @@ from scapy.utils import rdpcap
 
 from analyzer.auth.key_files import KerberosKey
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_types import Handshake, SecurityContext
-from analyzer.auth.token_handshake import begin
+from analyzer.auth.security_types import SecurityContext
+from analyzer.auth.token_handshake import TokenHandshake, begin
 from analyzer.results.security import Decryption
 
 # scapy, test/scapy/layers/dcerpc.uts
@@ -46,7 +46,7 @@ def pdus(path: Path) -> Iterator[tuple[int, bytes]]:
     ],
 )
 def test_sealed_rpc_of_windows_is_opened(name: str, ring: Keyring, account: str, messages: int) -> None:
-    handshakes: dict[tuple[int, int], Handshake] = {}
+    handshakes: dict[tuple[int, int], TokenHandshake] = {}
     contexts: dict[tuple[int, int], SecurityContext] = {}
     opened = 0
     for connection, pdu in pdus(Path(os.environ["PCQ_CORPUS"]) / "secdev-scapy" / name):

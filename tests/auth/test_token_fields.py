@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.auth.der import OID, SEQUENCE, oid_text, read
-from analyzer.auth.kerberos import ERROR_NAMES, KrbError
-from analyzer.auth.key_files import KerberosKey, etype_name, is_keytab, parse_keytab, write_keytab
+from analyzer.auth.kerberos import ERROR_NAMES, KrbError, etype_name
+from analyzer.auth.key_files import KerberosKey, is_keytab, parse_keytab, write_keytab
 from analyzer.auth.ntlm import Authenticate, Flag, Message, direction_keys, parse_message, upper
 from analyzer.auth.spnego import is_spnego, parse_spnego
 from analyzer.core.errors import TruncatedError

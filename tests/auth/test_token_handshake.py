@@ -14,7 +14,7 @@ from analyzer.auth.kerberos import string_to_key
 from analyzer.auth.key_files import KerberosKey, write_keytab
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import NtlmExchange, nt_hash
-from analyzer.auth.security_types import Handshake, Sender
+from analyzer.auth.security_types import Sender
 from analyzer.auth.token_handshake import TokenHandshake, begin
 from analyzer.results.security import Decryption, Identity
 from tests.auth.test_token_fields import message
@@ -40,7 +40,7 @@ PASSWORD = "correct horse"
 RING = Keyring([UserKey("perfmon", "LAB", nt_hash(PASSWORD), PASSWORD)])
 
 
-def followed(conversation: NtlmConversation | KerberosConversation, keyring: Keyring = RING) -> Handshake:
+def followed(conversation: NtlmConversation | KerberosConversation, keyring: Keyring = RING) -> TokenHandshake:
     handshake = begin(keyring)
     for sender, token in conversation.legs:
         handshake.feed(sender, token)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from analyzer.core.dcerpc import NdrWriter
+from analyzer.core.dcerpc_encoding import NdrWriter
 
 Order = Literal["little", "big"]
 Padding = Literal["counted", "uncounted", "none"]

@@ -27,7 +27,7 @@ from analyzer.results.records.capture_records import FoundFiles
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.screens.formats.unsealed_packets import write_conversation
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Ndr
 from tests.build.rpc import CHANNEL, FAULT, PCQ, REQUEST, RESPONSE, SMB, WINREG, Auth, pdu
 

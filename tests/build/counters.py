@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from analyzer.questions.series.reading_batches import points
 from analyzer.questions.series.series_and_points import Point, Series
 from analyzer.results.analysis import Analysis
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Block, PerfObject, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, winreg
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from analyzer.auth.security_types import SearchBudget, Sender, Unprotected
-from analyzer.core import dcerpc
-from analyzer.core.dcerpc import (  # noqa: F401 - tests have what PDUs are made of from here
+from analyzer.core import dcerpc_encoding as dcerpc
+from analyzer.core.dcerpc_encoding import (  # noqa: F401 - tests have what PDUs are made of from here
     ALTER,
     ALTER_RESP,
     AUTH3,
@@ -37,7 +37,7 @@ from analyzer.core.dcerpc import (  # noqa: F401 - tests have what PDUs are made
     syntax,
     uuid_bytes,
 )
-from analyzer.core.dcerpc import Verifier as Auth
+from analyzer.core.dcerpc_encoding import Verifier as Auth
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel

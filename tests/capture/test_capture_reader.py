@@ -16,7 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture.capture_reader import MOST_FRAMES, CaptureReader, ReadBound, expand, none_readable, unreadable
+from analyzer.capture.capture_reader import (
+    MOST_FRAMES,
+    CaptureReader,
+    ReadBound,
+    named_captures,
+    none_readable,
+    unreadable,
+)
 from analyzer.capture.frame_blocks import Frame, FrameBlock
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
@@ -113,7 +120,9 @@ def test_expanding_names_each_file_once(tmp_path):
     for name in ("a.pcap", "b[1].pcap", "c.pcapng"):
         (tmp_path / name).write_bytes(pcap([]))
     (tmp_path / "d.pcap").mkdir()
-    found = expand([str(tmp_path / "*.pcap"), tmp_path / "a.pcap", str(tmp_path / "b[1].pcap"), str(tmp_path / "c*")])
+    found = named_captures(
+        [str(tmp_path / "*.pcap"), tmp_path / "a.pcap", str(tmp_path / "b[1].pcap"), str(tmp_path / "c*")]
+    )
     assert [path.name for path in found] == ["a.pcap", "b[1].pcap", "c.pcapng"]
 
 
@@ -121,12 +130,12 @@ def test_what_stands_for_no_file_is_reported_where_others_do(tmp_path):
     (tmp_path / "a.pcap").write_bytes(pcap([]))
     good, nothing = tmp_path / "a.pcap", str(tmp_path / "no*.pcap")
     with pytest.raises(InputError, match="no file matches"):
-        expand([good, nothing])
+        named_captures([good, nothing])
     failures = []
-    assert expand([good, nothing], failures) == (good,)
+    assert named_captures([good, nothing], failures) == (good,)
     assert [str(failure).endswith("no*.pcap: no file matches.") for failure in failures] == [True]
     with pytest.raises(InputError, match="None of 2 files can be read"):
-        expand([nothing, nothing], [])
+        named_captures([nothing, nothing], [])
 
 
 def test_many_files_are_not_open_at_once(tmp_path):
@@ -357,15 +366,15 @@ def test_one_failure_is_what_it_is_and_several_are_counted() -> None:
 
 def test_what_is_no_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No capture was named"):
-        expand([])
+        named_captures([])
     with pytest.raises(InputError, match="is no usable path"):
-        expand(["a\0b"])
+        named_captures(["a\0b"])
     with pytest.raises(InputError, match="is no usable path"):
-        expand(["~nobody-of-this-name/a.pcap"])
+        named_captures(["~nobody-of-this-name/a.pcap"])
     missing = tmp_path / "missing.pcap"
-    assert expand([missing, str(missing)]) == (missing,)
+    assert named_captures([missing, str(missing)]) == (missing,)
     stream = BytesIO()
-    assert expand([stream, stream]) == (stream,)
+    assert named_captures([stream, stream]) == (stream,)
 
 
 def test_a_position_is_known_after_a_file_is_closed(tmp_path: Path) -> None:

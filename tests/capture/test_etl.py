@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.capture.capture_reader import CaptureReader
-from analyzer.capture.etl_buffers import is_etl
+from analyzer.capture.first_bytes import is_etl
 from analyzer.capture.frame_blocks import Frame, FrameBlock
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits

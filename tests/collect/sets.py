@@ -20,7 +20,7 @@ from analyzer.collect.collect_run import CollectRequest, Done, collect
 from analyzer.collect.dataset_manifest import read_manifest
 from analyzer.collect.dataset_schemas import STORED, TABLES, restored
 from analyzer.collect.stage_tasks_and_facts import Job, Window
-from analyzer.core.dcerpc import AUTH3
+from analyzer.core.dcerpc_encoding import AUTH3
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import Store
 from analyzer.pipeline.run import analyze

@@ -61,7 +61,7 @@ from analyzer.results.records.handle import HandleEvent, HandleRecord
 from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.table_schema import table_of_records
 from analyzer.transport.packet.host_pair_sorter import FrameKind
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import Calls, analysis_of, sealed
 from tests.build.capture import NANO, frames_of, pcap
 from tests.build.rpc import CHANNEL
@@ -425,7 +425,7 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
             tallies.bad_checksums.note(frame, frame)
         return replace(analysis_of(), capture=facts())
 
-    def embedded_keyring(path: Path, secrets: Any) -> Keyring:
+    def keyring_of_documents(path: Path, secrets: Any) -> Keyring:
         if secrets == "odd":
             raise InputError("they are damaged")
         asked.append((path, secrets))
@@ -436,7 +436,7 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(
         analyse_module, "secrets_in", lambda file, retries: {"b": "odd"}.get(file.url, f"{file.url} {retries}")
     )
-    monkeypatch.setattr(analyse_module, "embedded_keyring", embedded_keyring)
+    monkeypatch.setattr(analyse_module, "keyring_of_documents", keyring_of_documents)
     HELD["k"] = keyring
     job = Job(str(tmp_path), DEFAULTS, 2, keys="k")
     try:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from analyzer.core.array_functions import distinct, first_places, narrowed
 from analyzer.core.caches import Kept
-from analyzer.core.dcerpc import NDR, bind_ack_body
+from analyzer.core.dcerpc_encoding import NDR, bind_ack_body
 from analyzer.core.error_code_names import (
     known_nt_status_name,
     nt_status_name,

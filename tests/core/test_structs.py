@@ -139,14 +139,14 @@ CHANGING = """
     transport.packet.frame_tallies: Tallies Tally
     transport.packet.tunnels: Inner
     transport.rpc.call_pairing: CallSide PendingCall
-    transport.smb.files.file_opens: FileOpen
+    transport.smb.files.file_tracker: FileOpen
     transport.smb.smb1_reader: Smb1Request
     transport.smb.files.smb1_files: _Smb1FileRequest
     transport.smb.smb1_message: Smb1Block
-    transport.smb.smb1_session_setup: Smb1Setup
+    transport.smb.smb1_sessions: Smb1Setup
     transport.smb.smb2_reader: Compound Smb2Request
     transport.smb.files.smb2_files: _Smb2FileRequest
-    transport.smb.smb2_session_setup: Smb2Setup
+    transport.smb.smb2_sessions: Smb2Setup
     transport.smb.smb_connection_state: ConnectionState ProblemTally SharedState
     transport.smb.smb_session: Undecrypted
     transport.smb.trees_and_opens: ConnectedTree Open SentData
@@ -186,12 +186,12 @@ BY_IDENTITY = """
     core.arrow_files: ArrowValues
     core.byte_origins: FrameTable PackedOrigins SharedSource
     core.traced_bytes: _PartStore
-    interfaces.buffers.perf_data_trees_and_rows: PerfColumns
+    interfaces.buffers.value_rows: PerfColumns
     interfaces.buffers.tree_texts: _LayoutText
     interfaces.buffers.perf_data_layout: Grid PerfDataLayout PerfDataParts Singles
     interfaces.buffers.winperf_layout: WinperfLayout WinperfParts
     interfaces.buffers.known_layouts: KnownLayout _Known
-    interfaces.call_contents.answers_with_names: Binding
+    interfaces.call_contents.bound_answers: Binding
     interfaces.call_contents.raw_samples: ChunkPart SampleChunk
     questions.audit.findings_and_coverage: FindingPattern
     questions.audit.rule_plans: Plan

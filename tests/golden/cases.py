@@ -156,7 +156,7 @@ def _terminal(is_one: bool) -> Iterator[_Terminal]:
     terminal = _Terminal()
     with pytest.MonkeyPatch.context() as patch:
         if is_one:
-            patch.setattr(output_terminal, "guarded_output", lambda: nullcontext(terminal))
+            patch.setattr(output_terminal, "text_output", lambda: nullcontext(terminal))
             patch.setattr(gate, "is_terminal", lambda: True)
         yield terminal
 

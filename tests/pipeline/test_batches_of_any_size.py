@@ -11,8 +11,8 @@ from analyzer.capture.capture_reader import CaptureReader
 from analyzer.core.events import Event
 from analyzer.core.limits import Limits
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.pipeline import layer_chain, run
+from analyzer.screens.views.timeline import timeline_records
 from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.tcp.reassembler import Reassembler

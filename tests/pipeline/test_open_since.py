@@ -4,7 +4,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.channel.channels import ChannelBatch
 from analyzer.transport.packet.segment import SegmentBatch
-from analyzer.transport.rpc.exchange import OpenCall
+from analyzer.transport.rpc.exchange_maker import OpenCall
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.smb.smb_framing import Framing
 from analyzer.transport.tcp.reassembler import Reassembler

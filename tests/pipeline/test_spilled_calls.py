@@ -6,7 +6,6 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.traced_bytes import StoredBytes
 from analyzer.interfaces.buffers import tree_texts
 from analyzer.interfaces.call_contents import call_records, raw_samples
-from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.interfaces.pcq import query_handles
 from analyzer.pipeline.run import analyze
@@ -14,7 +13,7 @@ from analyzer.results.calls import call_table, held_calls
 from analyzer.results.calls.pdus import Pdus
 from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.timeline import Timeline
+from analyzer.screens.views.timeline import Timeline, timeline_records
 from analyzer.transport.rpc import call_pairing
 from tests.truth import CAPTURES
 
@@ -54,6 +53,7 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(call_table, "_READ_AT_ONCE", 50)
     monkeypatch.setattr(query_handles, "_AT_ONCE", 3)
     monkeypatch.setattr(call_records, "_LONG", 10)
+    monkeypatch.setattr(held_calls, "_LONG_STUB", 10)
     monkeypatch.setattr(held_calls, "_STRETCH", 300)
     monkeypatch.setattr(held_calls, "_BLOCK", 7)
     monkeypatch.setattr(tree_texts, "_LONG", 10)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.core.dcerpc import NDR, NDR64
+from analyzer.core.dcerpc_encoding import NDR, NDR64
 from analyzer.probe import dcerpc_client
 from analyzer.probe.dcerpc_client import BoundStream, Credentials, OfferedContext, Reply
 from analyzer.probe.probe_calls import PERFLIB, WINREG

@@ -13,7 +13,7 @@ import typer
 
 from analyzer.commands.shared.capture_reading import CaptureReading, named_files
 from analyzer.commands.shared.options import Columns, CsvRaw, Force, NoPager, Output, TimeZone
-from analyzer.core.output.gate import Destination, guarded_output, is_terminal, write_document
+from analyzer.core.output.gate import Destination, is_terminal, text_output, write_document
 from analyzer.core.output.terminal import paged, pager_command
 from analyzer.core.times import show_times_in, zone_of
 
@@ -87,7 +87,7 @@ class Writing:
     def document(self, document: bytes) -> None:
         """Writes a command's text result that is made as a whole."""
         if self._pager is not None and self.path is None:
-            with guarded_output(), paged(self._pager) as stream:
+            with text_output(), paged(self._pager) as stream:
                 stream.write(document.decode())
         else:
             write_document(document, self.destination)

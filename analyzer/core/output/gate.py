@@ -96,7 +96,7 @@ class Destination:
         return Destination(self.path, force=self._force, reads=self.reads + more, private=self._private, mark=self.mark)
 
     def seal(self) -> None:
-        """Gives the output destination a new digest mark, unless it goes to a terminal."""
+        """Sets a new `mark` at this output destination, unless it leads to a terminal."""
         if self.path is not None or not is_terminal():
             from analyzer.core.output.output_digest import new_mark
 
@@ -109,7 +109,8 @@ class Destination:
 
     @contextmanager
     def opened(self, check: Callable[[Path], None] | None = None) -> Iterator[BinaryIO]:
-        """Opens the output destination for bytes. An `InputError` states what could not be written, and that it was removed.
+        """Opens this output destination (file or standard output) for bytes. An `InputError` states what could not be written, and
+        that it was removed.
 
         `check` reads back a written file before it takes its place, and raises an `InputError` if it is not good.
         """
@@ -291,26 +292,26 @@ def is_terminal() -> bool:
 @contextmanager
 def standard_output() -> Iterator[BinaryIO]:
     """Opens standard output for bytes. A reader that went away (`| head`) ends the writing and is no error."""
-    with guarded_output() as stream:
+    with text_output() as stream:
         out = stream.buffer  # type: ignore[attr-defined]
         yield out
         out.flush()
 
 
 @contextmanager
-def guarded_output() -> Iterator[IO[str]]:
+def text_output() -> Iterator[IO[str]]:
     """Opens standard output as a stream of text. Raises `StreamClosedError` if there is none, `InputError` if it is full."""
     if sys.stdout is None:
         raise StreamClosedError("standard output is closed")
     try:
         yield sys.stdout
     except OSError as error:
-        _give_up_output(_failure(getattr(sys.stdout, "buffer", None)) or error)
+        _end_output(_failure(getattr(sys.stdout, "buffer", None)) or error)
 
 
 @contextmanager
 def watched_output() -> Iterator[None]:
-    """Guards standard output around a command: a failed write ends the command like `guarded_output` does, whoever wrote it."""
+    """Opens standard output anew, so that a failed write to it ends as in `text_output`, whoever wrote."""
     before = sys.stdout
     if type(before) is io.TextIOWrapper:
         out = _Writer(_Raw(before.fileno(), "wb", closefd=False))
@@ -329,11 +330,12 @@ def watched_output() -> Iterator[None]:
         failure = _failure(getattr(sys.stdout, "buffer", None))
         if failure is None or isinstance(error, KeyboardInterrupt):
             raise
-        _give_up_output(failure)
+        _end_output(failure)
 
 
-def _give_up_output(error: OSError) -> None:
-    """Gives up standard output after an error. A reader that went away is no error; anything else raises `InputError`."""
+def _end_output(error: OSError) -> None:
+    """Writes no more to standard output after a failed write. A reader that went away is no error; anything else raises
+    `InputError`."""
     abandon_output()
     if not isinstance(error, BrokenPipeError):
         raise InputError(f"standard output cannot be written: {error.strerror or error}") from None
@@ -366,7 +368,7 @@ def flush_streams() -> None:
 
 
 def occupy_standard_descriptors() -> None:
-    """Opens closed standard streams on `/dev/null`, so that no file that is opened later gets one of their numbers.
+    """Opens closed standard streams on `/dev/null`, so that no file that is opened later for output gets one of their numbers.
 
     They are opened the wrong way round: reading from standard input, and writing to the others, still fails.
     """
@@ -378,8 +380,8 @@ def occupy_standard_descriptors() -> None:
 
 
 def buffer_standard_output() -> None:
-    """Adds a buffer to standard output if Python was told to use none (PYTHONUNBUFFERED). A full file takes a part of a write, and
-    only a buffer turns that into an error."""
+    """Opens standard output with a buffer for writing if Python was told to use none (PYTHONUNBUFFERED). A full file takes a part
+    of a write, and only a buffer turns that into an error."""
     out = sys.stdout
     if isinstance(getattr(out, "buffer", None), io.RawIOBase):
         raw = io.FileIO(out.fileno(), "w", closefd=False)

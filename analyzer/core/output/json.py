@@ -123,8 +123,3 @@ def safe_json(document: bytes) -> bytes:
 def _json_escape(match: re.Match[bytes]) -> bytes:
     units = match[0].decode().encode("utf-16-be")
     return b"".join(b"\\u%04x" % int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2))
-
-
-def json_ready(value: object) -> str | None:
-    """Returns a nested value as JSON text, for a column of a table. None stays None."""
-    return None if value is None else dumps(value).decode()

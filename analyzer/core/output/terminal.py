@@ -21,7 +21,7 @@ from pathlib import Path
 from time import monotonic
 from typing import IO
 
-from analyzer.core.output.gate import Destination, guarded_output
+from analyzer.core.output.gate import Destination, text_output
 
 # ---------------------------------------------------------------------------------------------------------------- pager
 
@@ -113,14 +113,14 @@ def write_markup(
     from rich.text import Text
 
     if destination.path is None:
-        with guarded_output() as stream:
+        with text_output() as stream:
             if stream.isatty():
                 if pager is not None:
                     _write_paged(lines, pager)
                     return
                 if isinstance(stream, io.TextIOWrapper):
                     stream.reconfigure(errors="backslashreplace")  # for terminals that know only their own alphabet
-                _print(lines, stream)
+                _print_to_terminal(lines, stream)
                 return
     with destination.opened() as out:
         for line in lines(None):
@@ -137,13 +137,15 @@ def _write_paged(lines: Callable[[int | None], Iterable[str]], pager: list[str])
     _paging = True
     try:
         with paged(pager) as stream:
-            _print(lines, stream, width=shutil.get_terminal_size().columns)
+            _print_to_terminal(lines, stream, width=shutil.get_terminal_size().columns)
     finally:
         _paging = False
 
 
-def _print(lines: Callable[[int | None], Iterable[str]], stream: IO[str], *, width: int | None = None) -> None:
-    """Prints lines with colours to a terminal, or to a pager that leads to one."""
+def _print_to_terminal(
+    lines: Callable[[int | None], Iterable[str]], stream: IO[str], *, width: int | None = None
+) -> None:
+    """Writes coloured lines for a terminal, to itself or to a pager that leads to one."""
     from rich.console import Console
     from rich.text import Text
 

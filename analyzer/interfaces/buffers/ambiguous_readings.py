@@ -6,7 +6,6 @@ against perflib.h). If both readings fit, the Windows SDK is the authority for w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -28,8 +27,6 @@ from analyzer.results.methods.perflib import COUNTERS, COUNTERSET
 NO_STRING = 0xFFFFFFFF
 # Types of blocks with counter ids.
 _WITH_IDS = (COUNTERS, COUNTERSET)
-# Surrogates that are left in decoded text: they are no half of a pair.
-_UNPAIRED = "[\ud800-\udfff]"
 
 
 def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
@@ -208,13 +205,3 @@ def _lost_strings(data: bytes, offsets: Sequence[int], head: int, base: int) -> 
         for number, offset in enumerate(offsets)
         if offset != NO_STRING and ((base + offset) % 2 or not head <= base + offset <= last)
     ]
-
-
-def without_unpaired(data: bytes, start: int = 0) -> bytes | None:
-    """Returns the bytes of a string table with U+FFFD for each unpaired surrogate from `start` on, None if it has none.
-
-    Parsers compiled for zero-terminated UTF-16 refuse such text. The length stays equal, so every offset stays true.
-    """
-    stop = len(data) - (len(data) - start) % 2
-    text, count = re.subn(_UNPAIRED, "\ufffd", data[start:stop].decode("utf-16-le", "surrogatepass"))
-    return data[:start] + text.encode("utf-16-le") + data[stop:] if count else None

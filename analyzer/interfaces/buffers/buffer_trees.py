@@ -10,12 +10,7 @@ from kaitaistruct import BytesIO, KaitaiStream
 from msgspec import Struct
 
 from analyzer.core.errors import DecodeError
-from analyzer.interfaces.buffers.ambiguous_readings import (
-    check_strings,
-    id_paddings,
-    string_table_base,
-    without_unpaired,
-)
+from analyzer.interfaces.buffers.ambiguous_readings import check_strings, id_paddings, string_table_base
 from analyzer.interfaces.buffers.compiled_parsers import (
     PARSER_ERRORS,
     Encoding,
@@ -31,7 +26,8 @@ from analyzer.interfaces.buffers.compiled_parsers import (
     unfinished_in,
 )
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
-from analyzer.interfaces.buffers.perf_data_trees_and_rows import perf_data_tree
+from analyzer.interfaces.buffers.perf_data_trees import perf_data_tree
+from analyzer.interfaces.buffers.windows_text import without_unpaired
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, winperf_tree
 from analyzer.results.buffer_kinds import BufferKind
 
@@ -77,8 +73,8 @@ class ParsePlan(Struct, frozen=True):
     notes: tuple[str, ...]
 
     def fresh(self, flavour: Flavour) -> Any:
-        """Makes the compiled object that the plan asks for over the buffer's data. The plain flavour reads at once, the other one
-        with `_read`."""
+        """Makes the object over the buffer's data that becomes its tree by this plan. The plain flavour reads at once, the other
+        one with `_read`."""
         return parser(SPECS[self.kind], flavour)(*self.arguments, KaitaiStream(BytesIO(self.data)))
 
 
@@ -140,7 +136,7 @@ _SHORT, _KNOWN = 4096, 1024
 
 @lru_cache(maxsize=_KNOWN)
 def _known_damage(kind: BufferKind, data: bytes, big_endian: bool | None) -> DecodeError | None:
-    """Returns the damage that decoding a short buffer to a tree finds. The results are cached."""
+    """Returns the damage that decoding a short buffer to its tree finds. The results are cached."""
     problem = decode_buffer(kind, data, big_endian=big_endian).problem
     return problem.alone() if problem is not None else None
 
@@ -183,7 +179,7 @@ def _damaged(plan: ParsePlan) -> BufferDecode:
 
 
 def parse_positions(plan: ParsePlan) -> tuple[Any, DecodeError | None]:
-    """Parses a buffer by its plan with recorded positions, as far as possible. Returns the compiled object, and the error that
+    """Parses a buffer by its plan for a tree, with recorded positions, as far as possible. Returns the object, and the error that
     ended it."""
     compiled = plan.fresh("positions")
     try:

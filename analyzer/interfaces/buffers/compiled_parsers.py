@@ -143,12 +143,12 @@ class _Specs(Mapping[str, Any]):
 
 @cache
 def spec_texts() -> Mapping[str, Any]:
-    """Returns the text of every Kaitai description that a parser is compiled from, by name."""
+    """Returns for every compiled parser, by name, the description in ksy/ that it is compiled from."""
     return _Specs((GENERATED / "specs.json").read_bytes())
 
 
 def enum_names(where: str) -> dict[int, tuple[str, str]]:
-    """Returns a value table of the compiled descriptions, such as `ms_pcq::counter_type`: number to spelling and explanation."""
+    """Returns a value table of the compiled parsers, such as `ms_pcq::counter_type`: number to spelling and explanation."""
     *path, last = where.split("::")
     node = spec_texts()[path[0]]
     for step in path[1:]:
@@ -163,8 +163,8 @@ def enum_names(where: str) -> dict[int, tuple[str, str]]:
 
 
 def _enum_of(entry: Any, path: tuple[str, ...], key: str) -> dict[int, tuple[str, str]] | None:
-    """Returns the value table that a field of a Kaitai description names, None if it names none. Like the compiler, it looks from
-    the field's type outwards."""
+    """Returns the value table that a field of a compiled parser names, None if it names none. Like the compiler, it looks from the
+    field's type outwards."""
     if key not in entry:
         return None
     name = str(entry[key])
@@ -196,7 +196,7 @@ def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> Field
         around=bool(entry.get("-around", False)),
         is_contained=lazy and entry.get("type", "strz") != "strz",
         is_filler=spelling.startswith("(") and encoding is None and meaning is None,
-        decides=name in _asked_for() or "valid" in entry or "contents" in entry,
+        decides=name in _names_in_expressions() or "valid" in entry or "contents" in entry,
     )
 
 
@@ -209,8 +209,9 @@ _REMARKED = frozenset({"rest", "total_size", "total_byte_length", "header_length
 
 
 @cache
-def _asked_for() -> frozenset[str]:
-    """Returns the names in expressions of all Kaitai descriptions, by which fields decide on others (texts of fields left out)."""
+def _names_in_expressions() -> frozenset[str]:
+    """Returns the names in expressions of all that parsers are compiled from: fields that decide on others. Texts of fields are
+    left out."""
     found = set(_REMARKED)
 
     def visit(node: Any) -> None:
@@ -233,7 +234,7 @@ def _asked_for() -> frozenset[str]:
 
 @cache
 def _nodes() -> dict[str, tuple[Any, tuple[str, ...]]]:
-    """Returns the Kaitai description and path of each type, by the qualified name of its compiled class (`MsPcqPerfData.Block`)."""
+    """Returns for each compiled class, by its qualified name (`MsPcqPerfData.Block`), the description and the path of its type."""
     found: dict[str, tuple[Any, tuple[str, ...]]] = {}
 
     def visit(node: Any, path: tuple[str, ...]) -> None:
@@ -248,7 +249,7 @@ def _nodes() -> dict[str, tuple[Any, tuple[str, ...]]]:
 
 @cache
 def _type(name: str) -> TypeSpec:
-    """Returns a Kaitai type by the qualified name of its compiled class. A capture uses few of them, and all would take long."""
+    """Returns the type of a compiled class by its qualified name. A capture uses few of them, and all would take long."""
     node, path = _nodes()[name]
     fields = [_field(entry["id"], entry, path, lazy=False) for entry in node.get("seq", ())]
     # Calculated instances are no bytes of their own, and texts of fields none but these; other positioned ones are.
@@ -261,12 +262,24 @@ def _type(name: str) -> TypeSpec:
 
 
 def types() -> dict[str, TypeSpec]:
-    """Returns every Kaitai type by the qualified name of its compiled class."""
+    """Returns the types of all compiled classes, by the qualified name of the class."""
     return {name: _type(name) for name in _nodes()}
 
 
+@cache
+def buffer_field_names() -> frozenset[str]:
+    """Returns the names of all fields that compiled parsers may find in a buffer (ids in `ksy/`, the keys of its tree)."""
+    return frozenset(
+        field.name
+        for spec in types().values()
+        if not spec.path.startswith(("ms_pcq_stubs", "ms_rrp_stubs", "ms_scmr_stubs"))
+        for field in spec.fields
+        if not field.is_filler
+    )
+
+
 def type_of(compiled: Any) -> TypeSpec:
-    """Returns the Kaitai description of a compiled object's type."""
+    """Returns the type of a compiled object, as its description has it."""
     return _type(type(compiled).__qualname__)
 
 
@@ -316,7 +329,7 @@ def scalar_of(field: FieldSpec, value: bytes, reading: Encoding) -> str | int:
 
 
 def winperf_value(definition: Any, value: bytes | None, reading: Encoding) -> int | str | None:
-    """Returns a raw value in a compiled counter block of winperf.h: text if the counter type has the text class, else an unsigned
+    """Returns the plain value in a compiled object of a counter of winperf.h: text if its type has the text class, else an unsigned
     integer; None if empty."""
     kind = int(definition.counter_type)
     if kind & TYPE_CLASS_MASK == TYPE_CLASS_TEXT:
@@ -327,7 +340,7 @@ def winperf_value(definition: Any, value: bytes | None, reading: Encoding) -> in
 
 
 def check_overlap(values: Any, length: int) -> None:
-    """Raises `MalformedError` for a compiled counter block whose values share its bytes more than eight times over.
+    """Raises `MalformedError` for the compiled object of a counter block whose values share its bytes more than eight times over.
 
     Counters that share bytes exist. But nothing limits how many definitions a forged object points at the same bytes, and each
     value is a copy.
@@ -345,7 +358,7 @@ def reading_of(compiled: Any, reading: Encoding) -> Encoding:
 
 
 def plain_value(compiled: Any, reading: Encoding) -> dict[str, JsonValue]:
-    """Returns the tree of plain values of a whole compiled object. Fillers are left out, absent optional fields are None. Raises a
+    """Turns a whole compiled object into plain values, as a tree. Fillers are left out, absent optional fields are None. Raises a
     LazyError for damage."""
     tree: dict[str, JsonValue] = {}
     filler = TreeFiller()

@@ -59,7 +59,7 @@ def parse_stub(
 def _try_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool, big_endian: bool, has_referent: bool
 ) -> tuple[Any, DecodeError | None]:
-    """Parses an RPC stub as far as possible. Returns the compiled object, and the error that ended it."""
+    """Parses an RPC stub with the compiled parser as far as possible. Returns the compiled object, and the error that ended it."""
     stream = KaitaiStream(BytesIO(data))
     arguments = [opnum, side == "response", ndr64, big_endian]
     if interface == "perflib-v2":

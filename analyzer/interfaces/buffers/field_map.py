@@ -73,7 +73,8 @@ class InstancePlace(Struct, frozen=True):
 
 
 def one_of_each_shape(data: bytes, block: WinperfParts) -> tuple[bytes, tuple[tuple[InstancePlace, ...], ...]]:
-    """Returns a PERF_DATA_BLOCK to map, with one instance of each shape; and the places of all instances of each object.
+    """Returns the PERF_DATA_BLOCK for the field map, with one instance of each shape; and the places of all instances of each
+    object.
 
     The lengths and numbers in the shorter block fit it. A block whose name lies among its objects is not shortened.
     """
@@ -256,7 +257,7 @@ class _Words(Struct, frozen=True):
 
     @property
     def has_any(self) -> bool:
-        """Whether some value of the mapped field has a meaning in words."""
+        """Whether the field map has words for some value of the field."""
         spec = self.spec
         return bool(spec.special) or any(one is not None for one in (spec.names, spec.flags, spec.meaning))
 
@@ -659,8 +660,8 @@ def _value_of(raw: bytes, reads: Reads) -> str | int:
 
 
 def deciding(spans: Sequence[tuple[int, int, bool]], length: int) -> bytes:
-    """Returns a mask of the bytes of a buffer that decide on its layout. `spans` are its mapped fields: first byte, end, and
-    whether they decide on no other."""
+    """Returns by the field map a mask of the bytes of a buffer that decide on other fields. `spans` are the mapped fields: first
+    byte, end, and whether they decide on no other."""
     mask = bytearray(b"\xff") * length
     # Fields may lie in bytes of others.
     for is_free in (True, False):
@@ -685,7 +686,7 @@ def _end(children: tuple[Field, ...], start: int) -> int:
 
 
 def _date(of: dict[str, Any]) -> str:
-    """Returns the mapped fields of a SYSTEMTIME as one value, date and time, which reads better."""
+    """Joins the mapped fields of a SYSTEMTIME to one value of the field map, date and time, which reads better."""
     date = f"{of['year']:04}-{of['month']:02}-{of['day']:02}"
     return f"{date}T{of['hour']:02}:{of['minute']:02}:{of['second']:02}.{of['milliseconds']:03}Z"
 

@@ -1,7 +1,7 @@
 """Reads an undamaged buffer of performance data (MS-PCQ 2.2.4.7) into columns: to what each value belongs, and where it stands.
 
 There is one description (`PerfDataLayout`) of a buffer. All but the compiled parser's own results is derived from it: columns,
-rows and trees (`perf_data_trees_and_rows`), JSON text (`tree_texts`), and the comparison with the answer before
+rows (`value_rows`), trees (`perf_data_trees`), JSON text (`tree_texts`), and the comparison with the answer before
 (`PerfDataReader`). Every size has to be what the layout makes it, every byte has to belong to something, and nothing may call for a
 remark. A buffer in which anything is not as it should be has no description, and the compiled parser reads it; its results are what
 all this is tested against.
@@ -375,7 +375,8 @@ class _Singles:
             raise IrregularError
 
     def between(self, block: int, stop: int) -> _Read:
-        """Returns the part of the layout with successive blocks without instances, from number `block` to `stop`."""
+        """Returns the part of the performance data layout that has successive blocks without instances, from number `block` to
+        `stop`."""
         cut = slice(int(self._offsets[block]), int(self._offsets[stop]))
         places = self._places[cut]
         head = self._block[cut], self._kind[cut], self._status[cut], self._counter[cut]
@@ -514,7 +515,7 @@ class _Rows:
 
 
 def _numbers(values: Sequence[int | bytes]) -> tuple[Words, Mapping[int, bytes]]:
-    """Returns values in a performance data layout as numbers, 0 for text, and the texts by their positions."""
+    """Divides the values read for a performance data layout: numbers, 0 for text, and the texts by their positions."""
     texts = {at: value for at, value in enumerate(values) if isinstance(value, bytes)}
     return np.array([0 if isinstance(value, bytes) else value for value in values], np.uint64), texts
 

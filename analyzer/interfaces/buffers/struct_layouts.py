@@ -137,12 +137,12 @@ _planned = lru_cache(maxsize=64)(Shape)
 
 
 def planned(pairs: tuple[tuple[int, int], ...]) -> Shape:
-    """Returns the struct layout (shape) of a row of counter values that have these sizes (dwDataSize, dwSize)."""
+    """Returns the `struct.Struct`s (shape) that read a row of counter values of these sizes (dwDataSize, dwSize)."""
     return _planned(pairs) if len(pairs) <= _LONGEST_PLAN else Shape(pairs)
 
 
 def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
-    """Returns the struct layout (shape) of the row of `count` counter values that begins at `at`."""
+    """Returns the `struct.Struct`s (shape) that read the row of `count` counter values at `at`."""
     if count * 8 > stop - at:
         raise IrregularError
     pairs = []
@@ -168,8 +168,8 @@ class BlockTypes(Struct, frozen=True):
 
 
 def promised_blocks(data: bytes) -> int | None:
-    """Returns the number of blocks that the header struct of a data answer promises, None without a header. Only the header has to
-    be in `data`."""
+    """Unpacks the header struct of a data answer: returns the number of blocks that it promises, None without a header. Only the
+    header has to be in `data`."""
     if len(data) < DATA_HEADER.size:
         return None
     promised: int = DATA_NUMBERS.unpack_from(data)[1]
@@ -177,7 +177,7 @@ def promised_blocks(data: bytes) -> int | None:
 
 
 def block_types(data: bytes) -> BlockTypes | None:
-    """Returns the block types of a data answer from the header structs, without reading the blocks; None if its header is
+    """Unpacks the header structs of a data answer: returns its block types, without reading the blocks; None if its header is
     absent."""
     promised = promised_blocks(data)
     if promised is None:

@@ -112,7 +112,7 @@ _QUESTIONS: dict[int, tuple[struct.Struct, tuple[str, ...]]] = {
 
 
 def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
-    """Decodes the stubs that collectors send and get all day, little-endian NDR20. None: the parser must read it.
+    """Decodes the stubs that collectors send and get all day, little-endian NDR20. None: it is left to `compiled_stubs`.
 
     Raises what the parser raises if an array contradicts itself.
     """
@@ -180,7 +180,7 @@ def _common_validation(side: Side, data: bytes) -> StubDecode | None:
 
 
 def _answer_end(numbers: tuple[int, ...], length: int, element: int) -> int | None:
-    """Returns where the answer stub of `length` bytes that begins with these numbers ends. None: the parser must read it."""
+    """Decodes where an answer stub of `length` bytes ends that begins with these numbers. None: it is left to `compiled_stubs`."""
     _, _, room, offset, count = numbers
     if offset or count > room:
         # No such array is allowed (C706 14.3.3.4), and a server that sends one does so in each of its answers.

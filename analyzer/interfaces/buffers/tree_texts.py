@@ -26,7 +26,7 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout, PerfDataParts, Words
-from analyzer.interfaces.buffers.perf_data_trees_and_rows import BlockParts, block_parts, instances_of, values_of
+from analyzer.interfaces.buffers.perf_data_trees import BlockParts, block_parts, instances_of, values_of
 from analyzer.interfaces.buffers.struct_layouts import BLOCK, CLOCK, DATA_HEADER, Shape, planned
 from analyzer.interfaces.buffers.winperf_layout import MAX_BYTES as WINPERF_MAX_BYTES
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, winperf_form, winperf_numbers
@@ -99,7 +99,7 @@ class _LayoutText(Struct, frozen=True, eq=False):
     placed: npt.NDArray[np.bool_] | None
 
     def pieces_of(self, data: bytes, layout: PerfDataLayout) -> Iterable[_Piece]:
-        """Returns the pieces of the layout's JSON text for a buffer."""
+        """Returns the pieces of the text of a buffer's tree, by its layout."""
         return self.pieces if self.pieces is not None else _grouped(_pieces(data, layout))
 
 
@@ -125,7 +125,7 @@ class TreeTexts:
         """Returns the tree of a buffer as JSON text, None if only `decode_buffer` can make it."""
         if kind == "perf-data":
             if (read := PERF_DATA.read(data)) is not None:
-                return _perf_data_tree(data, read)
+                return _perf_data_text(data, read)
         elif kind == "winperf" and not big_endian and (tree := _winperf_tree(data)) is not None:
             return tree
         if len(data) > self.MAX_LENGTH:
@@ -151,8 +151,8 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> TreeT
     return TreeText(Raw(text), decoded.problem.alone() if decoded.problem is not None else None, decoded.notes)
 
 
-def _perf_data_tree(data: bytes, read: PerfDataParts) -> TreeText:
-    """Returns the tree of undamaged performance data as JSON text. Of a long one nothing is made before it is asked for."""
+def _perf_data_text(data: bytes, read: PerfDataParts) -> TreeText:
+    """Returns the text of the tree of undamaged performance data, JSON. Of a long one nothing is made before it is asked for."""
     if len(data) > _LONG:
         return TreeText(Pieces(lambda: _perf_data_texts(data, read)))
     return TreeText(Raw(b"".join(_perf_data_texts(data, read))))
@@ -257,7 +257,7 @@ def _block_pieces(data: bytes, block: BlockParts) -> Iterator[_Piece]:
     comma = b""
     for grid in block.grids:
         at_once = max(_VALUES_AT_ONCE // max(len(grid.shape.sizes), 1), 1)
-        heads = [_instance_head(*instance) for instance in instances_of(data, grid)]
+        heads = [_instance_text(*instance) for instance in instances_of(data, grid)]
         for first in range(0, len(heads), at_once):
             yield _row_texts(heads[first : first + at_once], grid.shape, comma)
             comma = b","
@@ -286,6 +286,6 @@ def _row_texts(heads: Sequence[bytes], shape: Shape, before: bytes) -> _Piece:
     return _Grid(texts, list(zip(starts, stops, between, strict=True)), count)
 
 
-def _instance_head(size: int, number: int, name: str) -> bytes:
-    """Returns the JSON text of an instance up to its values."""
+def _instance_text(size: int, number: int, name: str) -> bytes:
+    """Returns the text of an instance in a tree up to its values, JSON."""
     return b'{"header":{"size":%d,"instance_id":%d,"name":' % (size, number) + orjson.dumps(name) + b'},"data":['

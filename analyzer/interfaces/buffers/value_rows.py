@@ -1,4 +1,4 @@
-"""Reads performance data as rows, one for each value, for readers that want values and no trees.
+"""Reads performance data as rows, one for each value, or as columns, for readers that want values and no trees.
 
 Regular performance data is read on the fast path (`perf_data_layout`), anything else by the compiled parsers. Rows before damage
 are returned; the damage is `problem`.
@@ -7,12 +7,13 @@ are returned; the damage is `problem`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from analyzer.core.caches import cached_property
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers.buffer_trees import notes_on, parse_positions, plan_for
 from analyzer.interfaces.buffers.compiled_parsers import (
@@ -25,11 +26,24 @@ from analyzer.interfaces.buffers.compiled_parsers import (
     type_of,
     winperf_value,
 )
-from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
-from analyzer.interfaces.buffers.perf_data_trees_and_rows import PerfColumns, RawRow, regular_columns, rows_of
+from analyzer.interfaces.buffers.perf_data_layout import (
+    PERF_DATA,
+    Grid,
+    Ints,
+    Part,
+    PerfDataLayout,
+    Singles,
+    Words,
+    arrays_joined,
+)
 from analyzer.interfaces.buffers.struct_layouts import DATA_HEADER
 from analyzer.interfaces.buffers.windows_text import code_page_text, counter_value, utf16_text
 from analyzer.interfaces.buffers.winperf_layout import CounterDefinition, WinPerfInstance, WinPerfObject
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+# ------------------------------------------------------------------------------------------------ rows of performance data
 
 
 class SystemTime(Struct, frozen=True):
@@ -81,8 +95,32 @@ class PerfData(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
+RawRow = tuple[int, int, int, int | None, str | None, int | None, bytes | None]
+
+
+def rows_of(data: bytes, layout: PerfDataLayout) -> Iterator[RawRow]:
+    """Yields the fields of each row (`PerfRow`) of regular performance data, value by value."""
+    for part in layout.parts:
+        if isinstance(part, Grid):
+            yield from _grid_rows(data, part)
+            continue
+        arrays = part.block, part.block_type, part.status, part.counter_id, part.data_size, part.at
+        for block, kind, status, counter, held, at in zip(*(array.tolist() for array in arrays), strict=True):
+            value = data[at : at + held] if held >= 0 else None
+            yield block, kind, status, None if counter < 0 else counter, None, None, value
+
+
+def _grid_rows(data: bytes, grid: Grid) -> Iterator[RawRow]:
+    head = grid.block, grid.block_type, grid.status
+    ids: Sequence[int | None] = (None,) if grid.counter_ids is None else grid.counter_ids
+    raw = grid.shape.raw.unpack_from
+    for name, number, begin in zip(grid.names, grid.instance_ids.tolist(), grid.begins.tolist(), strict=True):
+        for counter, value in zip(ids, raw(data, begin)[2::3], strict=True):
+            yield *head, counter, name, number, value
+
+
 def perf_data_rows(data: bytes) -> PerfData:
-    """Reads the rows of a performance data buffer, in the order of the buffer."""
+    """Reads the value rows of a performance data buffer, in the order of the buffer."""
     regular = PERF_DATA.read(data)
     if regular is None:
         return plain_perf_data_rows(data)
@@ -91,14 +129,109 @@ def perf_data_rows(data: bytes) -> PerfData:
     return PerfData(size, count, stamp, time_100ns, freq, SystemTime(*clock), rows, None, ())
 
 
+class PerfColumns(Struct, frozen=True, eq=False, dict=True):
+    """The values of performance data as columns of equal length, one entry a value, in the order of the rows (`PerfRow`).
+
+    Missing ids are -1. `name` is a position in `names`, the distinct names of instances in order of appearance, or -1. `data_size`
+    is -1 for an error block. If `is_int` is false, `value` is 0, and `texts` has the text at that position (nothing for an error
+    block). `problem` is the damage that ends the columns, None for a whole buffer.
+    """
+
+    block: npt.NDArray[np.uint32]
+    block_type: npt.NDArray[np.uint32]
+    status: npt.NDArray[np.uint32]
+    counter_id: Ints
+    instance_id: Ints
+    data_size: Ints
+    value: Words
+    is_int: npt.NDArray[np.bool_]
+    texts: dict[int, str]
+    # The name of each instance, and which instance a value is of: -1 for none.
+    instance_names: Sequence[str]
+    instance: Ints
+    problem: DecodeError | None = None
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.instance_names))
+
+    @cached_property
+    def name(self) -> Ints:
+        if len(self.names) == len(self.instance_names):
+            return self.instance
+        numbers = {name: number for number, name in enumerate(self.names)}
+        # The last entry is what -1 finds.
+        return np.array([*(numbers[name] for name in self.instance_names), -1], np.int64)[self.instance]
+
+
 def perf_data_columns(data: bytes, counters: Collection[int] | None = None) -> PerfColumns:
-    """Reads the values of a performance data buffer as columns in the order of its rows, up to damage. With `counters`, an instance
-    may lack values, but not its first, nor those that may be of these counters."""
+    """Reads the values of any performance data buffer as columns in the order of its rows, up to damage. With `counters`, an
+    instance may lack values, but not its first, nor those that may be of these counters."""
     columns = regular_columns(data, counters)
     if columns is not None:
         return columns
     read = perf_data_rows(data)
     return columns_of([astuple(row) for row in read.rows], read.problem)
+
+
+def regular_columns(data: bytes, counters: Collection[int] | None = None) -> PerfColumns | None:
+    """Reads the values of a regular buffer of performance data as columns in the order of its rows, else None. With `counters`,
+    instances keep only their first value and those that may be of these counters."""
+    read = PERF_DATA.read(data)
+    if read is None:
+        return None
+    columns, names = [], list[str]()
+    start = 0
+    for part in read.layout.parts:
+        columns.append(_part_columns(part, start, len(names), counters))
+        if isinstance(part, Grid):
+            names.extend(part.names)
+        start += len(part)
+    joined = [arrays_joined(arrays, np.int64) for arrays in zip(*columns, strict=True)] or [np.empty(0, np.int64)] * 8
+    block, kind, status, counter, number, instance, held, at = joined
+    texts = {}
+    is_int = held >= 0
+    if read.layout.texts:
+        is_text = np.isin(at, list(read.layout.texts))
+        texts = {place: utf16_text(read.layout.texts[int(at[place])]) for place in np.flatnonzero(is_text).tolist()}
+        is_int &= ~is_text
+    return PerfColumns(
+        block.astype(np.uint32),
+        kind.astype(np.uint32),
+        status.astype(np.uint32),
+        counter,
+        number,
+        held,
+        read.values[at] if counters is not None else read.values,
+        is_int,
+        texts,
+        names,
+        instance,
+    )
+
+
+def _part_columns(part: Part, start: int, named: int, counters: Collection[int] | None) -> tuple[npt.NDArray[Any], ...]:
+    """Reads the values of a part of performance data as columns in the order of its rows, only the wanted ones: block, type,
+    status, counter, instance id, instance, size, and place among all values. `start` values and `named` instances come before this
+    part."""
+    if isinstance(part, Singles):
+        none, places = np.full(len(part), -1), np.arange(start, start + len(part))
+        return part.block, part.block_type, part.status, part.counter_id, none, none, part.data_size, places
+    rows, count = len(part.names), len(part.data_sizes)
+    ids = np.full(count, -1) if part.counter_ids is None else np.array(part.counter_ids, np.int64)
+    wanted = np.arange(count)
+    if counters is not None:
+        wanted = wanted[(wanted == 0) | (ids < 0) | np.isin(ids, list(counters))]
+    chosen, sizes = len(wanted), np.array(part.data_sizes, np.int64)[wanted]
+    return (
+        *(np.full(rows * chosen, value, np.uint32) for value in (part.block, part.block_type, part.status)),
+        *(np.tile(ids[wanted], rows), np.repeat(part.instance_ids, chosen)),
+        *(np.repeat(np.arange(named, named + rows), chosen), np.tile(sizes, rows)),
+        (np.arange(start, start + rows * count, count or 1)[:rows, None] + wanted).reshape(-1),
+    )
 
 
 def columns_of(rows: Sequence[RawRow], problem: DecodeError | None = None) -> PerfColumns:
@@ -187,6 +320,9 @@ def _value_rows(
             yield PerfRow(number, kind, status, counter_id, name, instance_id, data.value)
 
 
+# --------------------------------------------------------------------------------------------------------- rows of winperf
+
+
 class WinPerf(Struct, frozen=True):
     """A PERF_DATA_BLOCK (winperf.h) as rows of values. The header's numbers are None if it was cut off.
 
@@ -238,8 +374,8 @@ def winperf_rows(data: bytes) -> WinPerf:
 
 
 def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str | None]:
-    """Reads the objects of a PERF_DATA_BLOCK with their rows of values as far as possible. Returns them, errors of damaged ones,
-    and the system's name."""
+    """Reads the value rows of all objects of a PERF_DATA_BLOCK as far as possible. Returns the objects, errors of damaged ones, and
+    the system's name."""
     objects: list[WinPerfObject] = []
     damage: list[LazyError] = []
     order = Encoding(compiled.big_endian)

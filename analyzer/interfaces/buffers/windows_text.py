@@ -7,6 +7,10 @@ bytes, `\\x00\\xd8`, so that two different names stay different.
 from __future__ import annotations
 
 import codecs
+import re
+
+# Surrogates that are left in decoded text: they are no half of a pair.
+_UNPAIRED = "[\ud800-\udfff]"
 
 
 def utf16_text(data: bytes, *, big_endian: bool = False) -> str:
@@ -33,9 +37,19 @@ def code_page_text(data: bytes, code_page: int) -> str:
     return raw.decode(name, "backslashreplace")
 
 
+def without_unpaired(data: bytes, start: int = 0) -> bytes | None:
+    """Returns UTF-16 text of Windows with U+FFFD for each unpaired surrogate from `start` on, None if it has none.
+
+    Parsers compiled for zero-terminated UTF-16 refuse such text. The length stays equal, so every offset stays true.
+    """
+    stop = len(data) - (len(data) - start) % 2
+    text, count = re.subn(_UNPAIRED, "\ufffd", data[start:stop].decode("utf-16-le", "surrogatepass"))
+    return data[:start] + text.encode("utf-16-le") + data[stop:] if count else None
+
+
 def counter_value(value: bytes, *, big_endian: bool = False) -> str | int:
-    """Returns a raw counter value of PerflibV2: 4 or 8 bytes are an unsigned integer, anything else text of Windows (MS-PCQ
-    2.2.4.9)."""
+    """Returns the text of Windows that is a counter's value in PerflibV2, unless it has 4 or 8 bytes: then it is an unsigned
+    integer (MS-PCQ 2.2.4.9)."""
     if len(value) in (4, 8):
         return int.from_bytes(value, "big" if big_endian else "little")
     return utf16_text(value, big_endian=big_endian)

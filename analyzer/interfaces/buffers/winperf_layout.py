@@ -102,7 +102,7 @@ class WinPerfObject(Struct, frozen=True):
 
     @property
     def is_metadata(self) -> bool:
-        """Whether this winperf object answers a query for metadata: it has only counter definitions."""
+        """Whether this object of a winperf block has counter definitions alone: it answers a query for metadata."""
         return self.num_instances < PERF_NO_INSTANCES
 
 
@@ -134,8 +134,8 @@ class WinperfLayout(KnownLayout, frozen=True, eq=False):
 
     @cached_property
     def value_starts(self) -> npt.NDArray[np.int64]:
-        """The positions where the values begin in the PERF_DATA_BLOCK, also those of `mixed` objects: object by object, instance by
-        instance."""
+        """The positions where the values begin in a winperf block of this layout, also those of `mixed` objects: object by object,
+        instance by instance."""
         found = [
             np.array([start + one.offset for start in blocks for one in item.definitions if one.size], np.int64)
             for item, blocks in zip(self.objects, self.blocks, strict=True)
@@ -158,7 +158,7 @@ class WinperfLayout(KnownLayout, frozen=True, eq=False):
         yield self.places[self.wide] + 1
 
     def block(self, data: bytes) -> WinperfParts:
-        """Reads the clocks and values of a PERF_DATA_BLOCK that has this layout."""
+        """Reads the clocks and values of a winperf block that has this layout."""
         words: npt.NDArray[np.uint32] = np.frombuffer(data, "<u4", len(data) // 4)
         values = words[self.places].astype(np.uint64)
         if self.wide.any():
@@ -325,7 +325,7 @@ class WinperfReader:
         self._known: SameLayout[WinperfLayout, np.uint32] = SameLayout("<u4", MAX_BYTES)
 
     def read(self, data: bytes) -> WinperfParts | None:
-        """Reads a PERF_DATA_BLOCK, faster if its layout was met before. Blocks of equal layout share one `layout` object."""
+        """Reads a winperf block, faster if its layout was met before. Blocks of equal layout share one `layout` object."""
         layout = self._known.find(data)
         if layout is not None:
             return layout.block(data)
@@ -360,7 +360,7 @@ _TICKS = {"perf_time", "perf_freq", "perf_time_100ns"}
 
 
 def winperf_tree(data: bytes) -> dict[str, Any] | None:
-    """Returns the tree of a regular PERF_DATA_BLOCK by its layout. None if it is irregular or calls for a remark (`remarks`)."""
+    """Returns the tree of a regular winperf block by its layout. None if it is irregular or calls for a remark (`remarks`)."""
     block = WINPERF.read(data)
     return _tree(data, block, iter(block.values.tolist())) if block is not None and is_plain(data, block) else None
 

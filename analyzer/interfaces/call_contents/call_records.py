@@ -1,15 +1,14 @@
 """Makes the records of calls out of the rows of their table (docs/output.md). Every output of call records uses them: JSON Lines,
 tables, the page of `report`, and lines for other programs.
 
-So are the records that `timeline` prints around those of calls: of the capture, its problems and its counts.
+The records of problems stand here too: those of decoded calls are found with their buffers.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from itertools import chain, starmap
+from itertools import starmap
 from typing import Any
 
 from msgspec import UNSET, Raw, UnsetType
@@ -39,14 +38,12 @@ from analyzer.results.calls.call import (
     SideRecord,
     key_handle_uuid,
 )
-from analyzer.results.calls.call_row_columns import Context, RareOfCall, context_of
-from analyzer.results.calls.call_table import Tally
-from analyzer.results.calls.held_calls import HeldCall, HeldSide
+from analyzer.results.calls.held_calls import HeldCall, HeldSide, held_call_of
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.results.methods.return_kinds import status_name
-from analyzer.results.records.capture_records import SCHEMA, CaptureRecord, ProblemRecord, StreamRecord, SummaryRecord
-from analyzer.results.records.record_types import Endpoint, PlaceExtent, Record
+from analyzer.results.records.capture_records import ProblemRecord
+from analyzer.results.records.record_types import Endpoint, PlaceExtent
 from analyzer.results.reported_names.counter_name_tables import value_in_words
 from analyzer.transport.rpc.rpc_names import fault_name
 
@@ -90,7 +87,7 @@ class CallRecords:
         return buffers.TreeTexts()
 
     def records_of(self, numbers: Sequence[int], damages: Damages | None = None) -> Iterator[CallRecord]:
-        """Yields the records of the calls with these numbers, each with the time since the one before it. Notes damage of their
+        """Makes the records of the calls with these numbers, each with the time since the one before it. Notes damage of their
         buffers in `damages`."""
         for number, query, held, call in self._rows(numbers):
             yield self._after_the_last(number, query, held, call, damages)
@@ -101,7 +98,7 @@ class CallRecords:
 
     def after_the_last(self, call: Call, damages: Damages | None = None) -> CallRecord:
         """Returns the record of one more call, with the time since the last one."""
-        return self._after_the_last(call.number, call.query, held_of(call), call, damages)
+        return self._after_the_last(call.number, call.query, held_call_of(call), call, damages)
 
     def heads(self, numbers: Sequence[int]) -> Iterator[CallRecord]:
         """Yields call records without `request` and `response`. These would cost hashes and trees of buffers."""
@@ -109,11 +106,11 @@ class CallRecords:
 
     def head(self, call: Call) -> CallRecord:
         """Returns one call's record without `request` and `response`."""
-        return self._record(call.number, call.query, held_of(call, stubs=False), call)
+        return self._record(call.number, call.query, held_call_of(call, stubs=False), call)
 
     def record(self, call: Call, damages: Damages | None = None) -> CallRecord:
         """Returns the record of one call, without a time since another."""
-        held = held_of(call)
+        held = held_call_of(call)
         return self._record(call.number, call.query, held, call, sides=self._sides(call.number, held, damages))
 
     def _rows(self, numbers: Sequence[int]) -> Iterator[tuple[int, QueryView | None, HeldCall, Call | None]]:
@@ -124,7 +121,7 @@ class CallRecords:
         for number, held in zip(numbers, calls.held(numbers), strict=True):
             view, call = views[number - 1], None
             if held is None:
-                held = held_of(call := calls[number - 1])
+                held = held_call_of(call := calls[number - 1])
             yield number, states[view] if view >= 0 else None, held, call
 
     def _after_the_last(
@@ -263,53 +260,6 @@ _NO_SIDE = (None, None)
 _NO_FILES: tuple[int, ...] | UnsetType = UNSET
 
 
-def held_of(call: Call, *, stubs: bool = True) -> HeldCall:
-    """Returns a `Call` as a held call, for its record. Without `stubs`, only the parameters of its sides are read."""
-    return HeldCall(
-        shared=Context(*context_of(call)),
-        smb=call.smb,
-        opnum=call.opnum,
-        method=call.method,
-        call_id=call.call_id,
-        context_id=call.context_id,
-        state=call.state,
-        status=call.status,
-        fault=call.fault,
-        key_number=call.key_number,
-        time_ns=call.time_ns,
-        latency_ns=call.latency_ns,
-        rare=RareOfCall(call.reason, call.read, call.key, call.path),
-        request=_held_side(call.request, stubs=stubs),
-        response=_held_side(call.response, stubs=stubs),
-    )
-
-
-def _held_side(side: Side | None, *, stubs: bool) -> HeldSide | None:
-    if side is None:
-        return None
-    stub = None
-    if stubs and side.missing is None:
-        # A short stub is read once, a long one in parts.
-        found = side.stub
-        assert not isinstance(found, Missing)
-        stub = side.stub_data if side.stub_length <= _LONG else found
-    return HeldSide(
-        missing=side.missing,
-        stub_length=side.stub_length,
-        wire_length=side.wire_length,
-        verification_trailer=side.verification_trailer,
-        big_endian=side.big_endian,
-        params=side.params,
-        buffer_span=side.buffer_span,
-        buffer_kind=side.buffer_kind,
-        problem=side.problem,
-        frames=side.frames if stubs else (),
-        stub=stub,
-        first_time_ns=side.first_time_ns,
-        last_time_ns=side.last_time_ns,
-    )
-
-
 def _digest(stub: TracedBytes) -> str:
     """The SHA-256 of a long stub in a call's record."""
     found = sha256()
@@ -337,33 +287,16 @@ def registry_facts(call: Call) -> RegistryFacts | None:
     )
 
 
-# ----------------------------------------------------------------------------------------------------- timeline records
+# --------------------------------------------------------------------------------------------------------- problem records
 
 
 def place_extents(extents: Iterable[FrameExtent], facts: CaptureFacts) -> tuple[PlaceExtent, ...]:
-    """Returns where bytes were captured, with Wireshark's frame numbers, for a timeline record."""
+    """Returns where bytes were captured, with Wireshark's frame numbers, for the record of a place."""
     out = []
     for extent in extents:
         frames, files = facts.numbered((extent.frame,))
         out.append(PlaceExtent(frames=frames, frame_files=files, start=extent.start, length=extent.length))
     return tuple(out)
-
-
-def capture_record(facts: CaptureFacts) -> CaptureRecord:
-    return CaptureRecord(
-        schema=SCHEMA,
-        files=facts.files,
-        frames=facts.frames,
-        bytes=facts.bytes,
-        first_time_ns=facts.first_time_ns,
-        last_time_ns=facts.last_time_ns,
-        traces=facts.traces or UNSET,
-        redacted=facts.redacted or UNSET,
-    )
-
-
-def stream_record(facts: CaptureFacts) -> StreamRecord:
-    return StreamRecord(schema=SCHEMA, files=facts.files, first_time_ns=facts.first_time_ns, names_from="now")
 
 
 def problem_record(problem: Problem, facts: CaptureFacts) -> ProblemRecord:
@@ -372,8 +305,8 @@ def problem_record(problem: Problem, facts: CaptureFacts) -> ProblemRecord:
 
 
 def shown_problems(analysis: Analysis) -> Iterator[Problem]:
-    """Yields the problems to record beside the shown calls: those that name one of their frames. If the calls are consecutive, a
-    frame between their first and last one counts too. Yields all problems if all calls are shown."""
+    """Yields the problems that get records beside those of the shown calls: those that name one of their frames. If the calls are
+    consecutive, a frame between their first and last one counts too. Yields all problems if all calls are shown."""
     if analysis.part is None:
         yield from all_problems(analysis)
         return
@@ -389,8 +322,8 @@ def shown_problems(analysis: Analysis) -> Iterator[Problem]:
 
 
 def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator[Problem]:
-    """All problems to record beside calls: those of the layers, then those of decoded calls (damaged buffers and stubs that do not
-    decode).
+    """Yields all problems that get records beside those of calls: those of the layers, then those of decoded calls (damaged buffers
+    and stubs that do not decode).
 
     `damages` describes the buffers that were decoded before, which need not be decoded again.
     """
@@ -401,7 +334,7 @@ def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator
 
 
 def call_problems(call: Call, damages: Damages) -> Iterator[Problem]:
-    """Yields the problems to record beside a decoded call; `damages` is described at `all_problems`."""
+    """Yields the problems that get records beside that of one decoded call; `damages` is described at `all_problems`."""
     number, layer = call.number, "pcq" if call.is_perflib else "winperf" if call.is_winreg else scmr.NAME
     sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
     for name, side in sides:
@@ -416,64 +349,3 @@ def call_problems(call: Call, damages: Damages) -> Iterator[Problem]:
             found = Problem.from_error(layer, damage, side.frames)
             text = f"call #{number}: {side.buffer_kind} buffer of the {name} is damaged: {found.text}"
             yield Problem(found.kind, layer, found.frames, text)
-
-
-def summary_record(
-    tally: Mapping[Tally, int], sessions: int, problems: Counter[str], shown: int, selected_by: str | None
-) -> SummaryRecord:
-    """Returns the summary record of a timeline: calls by state and by method, problems by kind. `tally` counts all calls; `shown`
-    is the number of shown ones."""
-    states: Counter[str] = Counter()
-    methods: Counter[str] = Counter()
-    for (state, interface, method), count in tally.items():
-        states[state] += count
-        methods[f"{interface}.{method}"] += count
-    return SummaryRecord(
-        calls=sum(tally.values()),
-        calls_by_state=_sorted(states),
-        calls_by_method=_sorted(methods),
-        problems=sum(problems.values()),
-        problems_by_kind=_sorted(problems),
-        sessions=sessions,
-        calls_shown=shown,
-        selected_by=selected_by,
-    )
-
-
-def _sorted(counts: Counter[str]) -> dict[str, int]:
-    return {name: count for name, count in sorted(counts.items()) if count}
-
-
-def timeline_records(
-    analysis: Analysis,
-    *,
-    shown: Sequence[int] | None = None,
-    selected_by: str | None = None,
-    for_json: bool = False,
-) -> Iterator[Record]:
-    """Yields the records of the timeline in its order: those of all calls, or of the calls with the numbers `shown`, selected by
-    `selected_by`.
-
-    With `for_json`, buffers are `Raw` if their JSON is quickly made, for code that writes JSON.
-    """
-    shown = shown if shown is not None else range(1, len(analysis.calls) + 1)
-
-    def parts() -> Iterator[Iterable[Record]]:
-        damages = Damages()
-        yield (capture_record(analysis.capture),)
-        yield CallRecords(analysis, for_json=for_json).records_of(shown, damages)
-        yield records_behind_calls(analysis, damages, len(shown), selected_by)
-
-    return chain.from_iterable(parts())
-
-
-def records_behind_calls(
-    analysis: Analysis, damages: Damages, shown: int, selected_by: str | None
-) -> Iterator[ProblemRecord | SummaryRecord]:
-    """Yields the timeline's records that follow the calls: problems and summary. `shown` is the number of shown calls."""
-    facts = analysis.capture
-    kinds: Counter[str] = Counter()
-    for problem in all_problems(analysis, damages):
-        kinds[problem.kind] += 1
-        yield problem_record(problem, facts)
-    yield summary_record(analysis.calls.tally, len(analysis.sessions), kinds, shown, selected_by)

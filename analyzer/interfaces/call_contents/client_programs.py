@@ -94,7 +94,7 @@ def _rules(first: _Looked, again: _Looked, interface: str) -> list[str]:
 
 
 def _target(call: _Looked) -> list[Any]:
-    """Returns the parameters, to compare calls of a client, that say what a call asks for, without the size of its buffer."""
+    """Returns what a call of a client program asks for, to compare it with others: parameters without the size of its buffer."""
     return [call.request.params.get(name) for name in _TARGET] if call.request is not None else []
 
 
@@ -254,7 +254,7 @@ def known_programs() -> tuple[Program, ...]:
 
 @lru_cache(maxsize=_MOST_KNOWN)
 def _likeness(marks: tuple[tuple[str, str], ...]) -> ProgramLikeness | None:
-    """Returns the client programs that the marks of a connection are like. Many connections have equal marks."""
+    """Returns the known client programs that these marks are like. Many connections have equal marks."""
     return recognized(dict(marks), known_programs())
 
 

@@ -128,7 +128,7 @@ class Damages:
             self.note_sound(number, name)
 
     def _known(self, number: int) -> int:
-        """Returns the bits of the sides of a call that are known to be sound."""
+        """Returns the bits of a call's sides whose buffers are known to be undamaged."""
         at = number - self._first
         return self._sound[at] if at < len(self._sound) else 0
 

@@ -19,7 +19,7 @@ from msgspec.structs import astuple, replace
 from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.buffers.perf_data_layout import Grid, Part, PerfDataLayout, Singles
 from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinperfParts, mixed_object
-from analyzer.interfaces.call_contents.answers_with_names import (
+from analyzer.interfaces.call_contents.bound_answers import (
     Binding,
     Bindings,
     answer_of,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def sample_records(analysis: Analysis, calls: Selected | None = None) -> Iterator[SampleRecord]:
-    """Yields a sample record for each value of the shown calls, or of `calls`, in the order of the calls and of their buffers."""
+    """Makes a record of each raw value in the shown calls, or in `calls`, in the order of the calls and of their buffers."""
     shown = analysis.shown if calls is None else calls
     for number, call in shown.only(analysis.calls.with_values(shown.numbers)):
         yield from call_samples(number, call, analysis)

@@ -30,7 +30,7 @@ from analyzer.results.methods.perflib import (
 )
 from analyzer.results.reported_names.counterset_catalog import Catalogs
 from analyzer.transport.channel.channels import ChannelGap
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 
 # --------------------------------------------------------------------------------------------------- what answers teach
 
@@ -75,8 +75,8 @@ class CatalogLearner:
         known.add((lesson.asked, lesson.digest))
 
     def knows(self, lesson: Lesson) -> bool:
-        """Whether a lesson on a counterset would teach nothing new. A server sends the same answers to all clients; those in
-        `_known` changed nothing."""
+        """Whether a lesson of a PerflibV2 call on a counterset would teach nothing new. A server sends the same answers to all
+        clients; those in `_known` changed nothing."""
         place = lesson.server, lesson.counterset
         if lesson.asked is None:
             return self._listed.get(place) == lesson.digest
@@ -193,7 +193,7 @@ def _side(side: Side, call: Call, name: SideName, request_code: int | None = Non
 
 
 def may_answer_validate_counters(call: Call) -> bool:
-    """Whether a PerflibV2 answer whose request was lost may belong to a ValidateCounters that changed a query handle."""
+    """Whether a call whose request was lost may be ValidateCounters of PerflibV2: its answer decodes as one, or is missing."""
     if call.fault is not None:
         return False
     side = call.response
@@ -218,13 +218,13 @@ def may_answer_validate_counters(call: Call) -> bool:
 
 
 def identifiers_of(side: Side | None) -> tuple[Identifier, ...] | None:
-    """Returns the counter identifiers (PERF_COUNTER_IDENTIFIER) of a PerflibV2 call's side; None if its buffer is damaged, because
+    """Decodes the counter identifiers (PERF_COUNTER_IDENTIFIER) of a PerflibV2 call's side; None if its buffer is damaged, because
     some may be wrong or absent."""
     return identifiers_in(side.buffer_data) if side is not None and side.buffer_span is not None else ()
 
 
 def identifiers_in(data: bytes) -> tuple[Identifier, ...] | None:
-    """Returns the counter identifiers (PERF_COUNTER_IDENTIFIER) in the buffer of a PerflibV2 call; None if it is damaged."""
+    """Decodes the counter identifiers (PERF_COUNTER_IDENTIFIER) in the buffer of a PerflibV2 call; None if it is damaged."""
     return _known_identifiers(data) if len(data) <= _SHORT_LIST else _identifiers(data)
 
 

@@ -10,15 +10,13 @@ from analyzer.interfaces.buffers.value_rows import PerfData, PerfRow, perf_data_
 from analyzer.interfaces.buffers.windows_text import utf16_text
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import Identifier, QueryView
-from analyzer.results.methods.perflib import NONE_ID
+from analyzer.results.methods.perflib import NONE_ID, is_text
 from analyzer.results.records.sample import IdSource
 from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.results.reported_names.server_names import SampleNames
 
 # Counterset, counter, instance by name and number.
 Shown = tuple[str, int, str, int | None]
-_TYPE_CLASS_MASK = 0x00000C00
-_TYPE_CLASS_TEXT = 0x00000800
 
 
 class PerflibSample(Struct, frozen=True):
@@ -139,8 +137,3 @@ def _instance_of(row: PerfRow, known: Identifier | None, catalog: Catalog) -> tu
 def _raw(row: PerfRow, counter_type: int | None) -> int | str | None:
     """The raw value of a sample; text of 4 or 8 bytes differs from a number only by the counter's declared type."""
     return utf16_text(row.data) if row.data is not None and is_text(counter_type) else row.value
-
-
-def is_text(counter_type: int | None) -> bool:
-    """Whether the declared type of a PerflibV2 counter says that its samples are text."""
-    return counter_type is not None and counter_type & _TYPE_CLASS_MASK == _TYPE_CLASS_TEXT

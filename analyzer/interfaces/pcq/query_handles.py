@@ -220,8 +220,8 @@ class Query(Struct):
 
     @property
     def is_replayed(self) -> bool:
-        """Whether the order of adding tells the counter of each block in the query handle's answers. A single counter has only one
-        possible block."""
+        """Whether a replay of the calls on the query handle tells the counter of each block in its answers. A single counter has
+        only one possible block."""
         return self.followed and not self.refuted and (self.ordered or len(self.live) <= 1)
 
     def closed(self) -> None:
@@ -278,7 +278,7 @@ class Query(Struct):
 
     @property
     def is_at_stake(self) -> bool:
-        """Whether a data answer could contradict the replayed counters of the query handle."""
+        """Whether the query handle's counters are known by a replay alone, which a data answer could contradict."""
         return self.by_index is None and self.is_replayed and not self.suspended
 
     def contradicted(self, answer: BlockTypes) -> bool:
@@ -370,7 +370,7 @@ def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None
 
 
 def _fitting_types(identifier: Identifier) -> tuple[int, ...]:
-    """Returns the types of block in a data answer that can answer an identifier that a query handle holds. A wildcard name finds
+    """Returns for an identifier that a query handle holds the types of block that can answer it. A wildcard name finds
     one instance if the counterset has only one. A name that is empty or absent may come with an instance id of "any"."""
     one, many = (SINGLE, INSTANCES) if identifier.names_one_counter else (COUNTERS, COUNTERSET)
     if identifier.instance and identifier.names_one_instance:
@@ -405,13 +405,13 @@ _Positions: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.uint32]"
 
 
 def _begin_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers]:
-    """Returns the times and frames at which the calls that concern query handles, at these positions, begin."""
+    """Returns times and frames of the begins of the calls by which query handles are followed, at these positions."""
     return calls.column("begin_time")[taken], calls.column("begin_frame")[taken]
 
 
 def _end_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers, npt.NDArray[np.int8]]:
-    """Returns the times, frames and kinds of the ends of the calls that concern query handles, at these positions. An answer that
-    was captured before its request ends together with it."""
+    """Returns times, frames and kinds of the ends of the calls by which query handles are followed, at these positions. An answer
+    that was captured before its request ends together with it."""
     begun, asked = _begin_moments(calls, taken)
     ended, answered = calls.column("end_time")[taken], calls.column("end_frame")[taken]
     later = (ended > begun) | ((ended == begun) & (answered > asked))
@@ -420,20 +420,20 @@ def _end_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Number
 
 
 def _end_times(calls: CallTable, taken: _Positions) -> _Numbers:
-    """Returns the times at which calls that concern query handles end (see `_end_moments`)."""
+    """Returns the times at which the calls end by which query handles are followed (see `_end_moments`)."""
     times: _Numbers = calls.column("end_time")[taken]
     np.maximum(times, calls.column("begin_time")[taken], out=times)
     return times
 
 
 def _is_before(times: _Numbers, frames: _Numbers, moment: Moment) -> npt.NDArray[np.bool_]:
-    """Returns which of these moments of calls that concern query handles are before another moment."""
+    """Returns which of these begins or ends of calls on query handles are before a moment up to which the handles are followed."""
     found: npt.NDArray[np.bool_] = (times < moment[0]) | ((times == moment[0]) & (frames < moment[1]))
     return found
 
 
 def _windows(bounds: _Numbers, times: _Numbers) -> npt.NDArray[np.uint32]:
-    """Returns for each time of a call that concerns query handles how many of the time bounds are not after it."""
+    """Returns for each time of a call by which query handles are followed how many of the time bounds are not after it."""
     return np.searchsorted(bounds, times, side="right").astype(np.uint32)
 
 
@@ -501,12 +501,12 @@ class Following:
         waiting = [int(places.min()) for places in (self._to_begin, self._to_end) if len(places)]
         return min(waiting, default=self._first + len(self._order))
 
-    def position(self, at: int) -> int:
-        """Returns the position in the table of the followed call at a place."""
+    def row_of(self, at: int) -> int:
+        """Returns the row in the table of calls of a call by which query handles are followed, by its place."""
         return self._order[at - self._first]
 
     def view(self, at: int) -> QueryView | None:
-        """Returns the state of the query handle of a call; None if it has none."""
+        """Returns the state in which a call saw its query handle, as that was followed; None if it has none."""
         view = self.views[at - self._first]
         return self.states[view] if view >= 0 else None
 
@@ -532,12 +532,12 @@ class Following:
         # Most calls end before another one begins.
         last = self._last
         if last is None or last[0] != at:
-            last = self._last = at, self._calls[self.position(at)]
+            last = self._last = at, self._calls[self.row_of(at)]
         return last[1]
 
     def _steps(self, before: Moment | None) -> Iterator[Iterable[tuple[int, int, int, int, int]]]:
-        """Yields the steps in the life of query handles before a moment, in order, some thousand at a time. A step has a kind, the
-        place of the call (of a loss the channel), and the call's `handle` column, channel and call id."""
+        """Yields the steps in the life of the followed query handles before a moment, in order, some thousand at a time. A step has
+        a kind, the place of the call (of a loss the channel), and the call's `handle` column, channel and call id."""
         calls, order = self._calls, np.frombuffer(self._order, np.uint32)
         begins, ends, losses = self._to_begin, self._to_end, list(self._losses)
         if before is not None:
@@ -725,7 +725,7 @@ class Following:
         # By the list that QueryCounterInfo gave, nothing is at stake.
         if query.by_index is not None or not query.is_at_stake:
             self._is(at, view)
-        elif (answer := _shape(self._call(at))) is not None and query.contradicted(answer):
+        elif (answer := _polled_types(self._call(at))) is not None and query.contradicted(answer):
             # The same list was polled before, and is no more certain for that.
             for earlier in polls:
                 self._is(earlier, query.view())
@@ -733,7 +733,7 @@ class Following:
             self._is(at, query.view())
 
     def _since(self, query: Query) -> array[int]:
-        """Returns the places of the polls since the query handle last changed."""
+        """Returns the polls on a followed query handle since it last changed, by their places."""
         known = self._polls.get(query.number)
         if known is None or known[0] != query.epoch:
             known = self._polls[query.number] = (query.epoch, array("I"))
@@ -790,8 +790,8 @@ def _may_have_changed(call: Call) -> bool:
 _BEGINNING = 256
 
 
-def _shape(call: Call) -> BlockTypes | None:
-    """Returns the block types of the data answer to a poll on a query handle, None if there is none."""
+def _polled_types(call: Call) -> BlockTypes | None:
+    """Returns of a poll on a query handle the block types that may contradict what the handle holds, None if it has no answer."""
     side = call.response
     assert side is not None
     if side.buffer is None or call.status != 0:

@@ -71,7 +71,7 @@ class Pseudonyms:
         return "".join((*out, self._compared(text[at:])))
 
     def _compared(self, text: str) -> str:
-        """Returns a filter's text outside quotes with pseudonyms for the words that it compares with."""
+        """Puts pseudonyms in what a filter has outside quotes: in place of the words that it compares with."""
         words = _COMPARED.sub(lambda match: match[1] + self.free(match[2]), text)
         return self._replaced(words, lambda word: word)
 

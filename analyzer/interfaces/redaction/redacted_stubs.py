@@ -200,8 +200,8 @@ def _copy(
 
 
 def _record_at(root: Field, path: str) -> Field | None:
-    """Returns the record in which a path leads to damage: the innermost member of a list, else the field below the root.
-    Returns None if nothing of it was read."""
+    """Returns the field of a stub to redact in which a path leads to damage: the innermost member of a list, else the field below
+    the root. None if nothing of it was read."""
     found, at = None, root
     for name in path.removeprefix(f"{root.name}.").split("."):
         child = next((child for child in at.children if child.name == name), None)

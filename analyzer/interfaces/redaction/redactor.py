@@ -35,7 +35,7 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.saved_metadata import Metadata
 from analyzer.results.security import AuthInfo, Identity
 from analyzer.transport.channel.channels import ChannelClosed, ChannelGap, SmbInfo
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.smb.trees_and_opens import RPC_PIPES
 from analyzer.transport.tcp.stream_events import Recognised
 

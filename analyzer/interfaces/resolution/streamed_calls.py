@@ -36,7 +36,7 @@ from analyzer.interfaces.resolution.whole_capture_resolution import (
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable, Tally, tally_of
-from analyzer.transport.rpc.exchange import OpenCall
+from analyzer.transport.rpc.exchange_maker import OpenCall
 
 # The fewest calls in a log before the waiting ones move to a new log.
 _MOVED = 4096
@@ -114,7 +114,7 @@ class CallStream:
         first = self.given
         for place in range(first, self._following.settled):
             number = self._numbers[place - first]
-            call = self._calls.read(self._following.position(place), number, self._following.view(place))
+            call = self._calls.read(self._following.row_of(place), number, self._following.view(place))
             self._learner.learn(call)
             self._follower.learn(call)
             self.given = place + 1
@@ -189,7 +189,7 @@ class CallStream:
     def _move(self) -> None:
         """Moves the waiting calls of the stream to a new log, and drops the old one."""
         moved = CallTable()
-        order = [moved.append(self._calls[self._following.position(at)]) for at in range(self.given, self._placed)]
+        order = [moved.append(self._calls[self._following.row_of(at)]) for at in range(self.given, self._placed)]
         self._fresh = {
             is_unbound: array("I", [moved.append(self._calls[at]) for at in positions])
             for is_unbound, positions in self._fresh.items()

@@ -165,12 +165,13 @@ class ContextReadings:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether any interface is left that no call of the context contradicts."""
+        """Whether any interface is left that no call of the context without a bind contradicts."""
         return bool(self._proofs)
 
     @property
     def only(self) -> ContextGuess | None:
-        """Returns the only interface that fits all calls of the context, if a call proves it. None for none, or for two."""
+        """Returns the only interface that fits all calls of the context without a bind, if a call proves it. None for none, or for
+        two."""
         found = [
             ContextGuess(interface, syntax, proofs) for (interface, syntax), proofs in self._proofs.items() if proofs
         ]
@@ -292,7 +293,7 @@ class Marks:
         self._added = 0
 
     def add(self, conflicts: Sequence[Conflict]) -> None:
-        """Adds the bytes of the conflicts that are new in the list."""
+        """Takes the conflicts that are new in the list: calls that use their bytes are to be marked."""
         for conflict in conflicts[self._added :]:
             for extent in conflict.extents:
                 self.frames.setdefault(extent.frame, []).append(extent)

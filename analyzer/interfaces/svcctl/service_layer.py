@@ -28,7 +28,7 @@ from analyzer.results.methods.scmr import (
     OPENING_MANAGER,
     ScmrOpnum,
 )
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 
 # A context handle: attributes and a UUID (C706 appendix N).
 _HANDLE_BYTES = 20

@@ -9,11 +9,9 @@ from msgspec import Struct
 from analyzer.interfaces.buffers.value_rows import WinPerf, winperf_rows
 from analyzer.interfaces.buffers.winperf_layout import CounterDefinition, WinPerfInstance, WinPerfObject
 from analyzer.results.calls.call import Call
+from analyzer.results.methods.perflib import is_base
 from analyzer.results.reported_names.counter_name_tables import NameTable
 from analyzer.results.reported_names.server_names import NameSource, SampleNames
-
-_CLASS_MASK, _CLASS_COUNTER = 0x00000C00, 0x00000400
-_SUBTYPE_MASK, _SUBTYPE_BASE = 0x00070000, 0x00030000
 
 
 class WinperfSample(Struct, frozen=True):
@@ -104,11 +102,6 @@ def _base_of(definitions: Sequence[CounterDefinition], at: int) -> int | None:
     if follower < len(definitions) and is_base(definitions[follower].counter_type):
         return None if is_base(definitions[at].counter_type) else follower
     return None
-
-
-def is_base(counter_type: int) -> bool:
-    """Whether a counter type is PERF_COUNTER_BASE: it has no value of its own, but is the denominator of the one before it."""
-    return counter_type & (_CLASS_MASK | _SUBTYPE_MASK) == _CLASS_COUNTER | _SUBTYPE_BASE
 
 
 def parent_name(block: WinPerf, instance: WinPerfInstance) -> str | None:

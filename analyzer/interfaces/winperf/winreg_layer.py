@@ -30,7 +30,7 @@ from analyzer.results.methods.winreg import (
 )
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counter_name_tables import NameTables, is_index, table_language
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 
 # A collector that opens keys without end must not make us hold all their paths; the oldest is forgotten.
 MAX_PATHS = 65_536

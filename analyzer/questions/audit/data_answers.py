@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from analyzer.core.caches import cached_property
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
-from analyzer.interfaces.buffers.perf_data_trees_and_rows import block_parts, instances_of
+from analyzer.interfaces.buffers.perf_data_trees import block_parts, instances_of
 from analyzer.interfaces.buffers.struct_layouts import (
     BLOCK,
     BLOCK_SIZE,

@@ -12,12 +12,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.interfaces.call_contents.call_records import held_of
 from analyzer.questions.differences.machine_facts import CaptureView
 from analyzer.questions.statistics.call_statistics import who_of
 from analyzer.results.calls.call import handle_of
 from analyzer.results.calls.call_row_columns import Context
-from analyzer.results.calls.held_calls import HeldCall, HeldSide
+from analyzer.results.calls.held_calls import HeldCall, HeldSide, held_call_of
 from analyzer.results.security import who_words
 
 # Parameters for sizes of buffers and the server's name: they are compared, but calls are not aligned by them.
@@ -73,7 +72,7 @@ def talks_of(view: CaptureView) -> dict[_TalkKey, _Talk]:
     found: dict[_TalkKey, _Talk] = {}
     keys: dict[Context, _TalkKey] = {}
     for number, held in zip(numbers, calls.held(numbers), strict=True):
-        call = held or held_of(calls[number - 1])
+        call = held or held_call_of(calls[number - 1])
         shared = call.shared
         if shared not in keys:
             keys[shared] = _key_of(view, shared)

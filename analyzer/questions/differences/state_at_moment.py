@@ -7,12 +7,12 @@ from collections.abc import Collection, Hashable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.interfaces.call_contents.call_records import held_of
 from analyzer.questions.differences.conversation_keys import USED, means
 from analyzer.questions.filters.times_machines_and_users import TimeBound
 from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.calls.call import handle_of
+from analyzer.results.calls.held_calls import held_call_of
 from analyzer.results.records.process import ProcessRecord
 
 
@@ -34,7 +34,7 @@ def at_moment(analysis: Analysis, time_ns: int, words: str) -> Moment:
     calls, numbers = analysis.calls, analysis.shown.numbers
     last: dict[Hashable, int] = {}
     for number, held in zip(numbers, calls.held(numbers), strict=True):
-        call = held or held_of(calls[number - 1])
+        call = held or held_call_of(calls[number - 1])
         if call.time_ns > time_ns or call.response is None or call.fault is not None or call.status:
             continue
         shared, request = call.shared, call.request

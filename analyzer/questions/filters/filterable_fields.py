@@ -47,7 +47,7 @@ def numbers_of(kind: Kind) -> Mapping[str, int]:
         case Kind.REQUEST_CODE:
             return {name: code for code, name in RequestCode.names.items()}
         case Kind.COUNTER_TYPE:
-            from analyzer.interfaces.buffers.wire_value_names import counter_type_numbers
+            from analyzer.interfaces.buffers.counter_type_names import counter_type_numbers
 
             return counter_type_numbers()
     return {}
@@ -55,7 +55,7 @@ def numbers_of(kind: Kind) -> Mapping[str, int]:
 
 def buffer_names() -> frozenset[str]:
     """The keys of decoded buffers that filters can name, at any depth."""
-    from analyzer.interfaces.buffers.wire_value_names import buffer_field_names
+    from analyzer.interfaces.buffers.compiled_parsers import buffer_field_names
 
     return buffer_field_names()
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataLayout
 from analyzer.interfaces.buffers.value_rows import perf_data_rows, winperf_rows
 from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinPerfObject, WinperfParts, mixed_object
-from analyzer.interfaces.call_contents.answers_with_names import Binding, Bindings
+from analyzer.interfaces.call_contents.bound_answers import Binding, Bindings
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of
 from analyzer.questions.series.formulas import formula_of

@@ -21,11 +21,10 @@ from typing import Any
 
 from analyzer.interfaces.buffers.winperf_layout import CounterDefinition
 from analyzer.interfaces.pcq.perflib_samples import counter_of
-from analyzer.interfaces.winperf.winperf_samples import is_base
 from analyzer.questions.series.series_and_points import Select, Series
 from analyzer.questions.series.series_keys import counter_names, counterset_names, index_names, is_id
 from analyzer.results.calls.query_state import QueryView
-from analyzer.results.methods.perflib import NONE_ID
+from analyzer.results.methods.perflib import NONE_ID, is_base
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counter_name_tables import NameTable
 from analyzer.results.reported_names.counterset_catalog import Catalog

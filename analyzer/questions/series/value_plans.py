@@ -20,7 +20,7 @@ from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataLayout
 from analyzer.interfaces.buffers.value_rows import WinPerf
 from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinPerfObject
-from analyzer.interfaces.call_contents.answers_with_names import block_of, numbered
+from analyzer.interfaces.call_contents.bound_answers import block_of, numbered
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample
 from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import UNSET, Struct
 
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
-from analyzer.interfaces.buffers.perf_data_trees_and_rows import PerfColumns
+from analyzer.interfaces.buffers.value_rows import PerfColumns
 from analyzer.interfaces.buffers.winperf_layout import WinPerfObject
 from analyzer.questions.statistics.call_statistics import frames_of_calls, who_of
 from analyzer.results.analysis import Analysis

@@ -15,7 +15,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.byte_origins import PACKED_EXTENT, PackedOrigins
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.buffer_kinds import BufferKind
-from analyzer.results.calls.call import CallState, SmbFacts, StubProblem
+from analyzer.results.calls.call import Call, CallState, Side, SmbFacts, StubProblem
 from analyzer.results.calls.call_row_columns import (
     APART,
     BIG_ENDIAN,
@@ -27,6 +27,7 @@ from analyzer.results.calls.call_row_columns import (
     Context,
     RareOfCall,
     RareOfSide,
+    context_of,
     latencies_in,
     rare_of,
     trailer_of,
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 # Rows of a block.
 _BLOCK = 256
+# Bytes of a stub of a `Call` that are held at once.
+_LONG_STUB = 1 << 20
 # Bytes of the log to read at once; a longer call is not held.
 _STRETCH = 1 << 18
 # The most different parameters, and their longest form in bytes, that are decoded once for all calls.
@@ -318,3 +321,51 @@ def _joined(data: bytes, at: int, whole: int, pdus: int, ends: int) -> bytes:
     behind them."""
     bounds, stops = ends_in(data[at + whole : at + whole + ends], pdus)
     return b"".join([data[at + start : at + stop] for start, stop in clear_stubs(stops, bounds)])
+
+
+def held_call_of(call: Call, *, stubs: bool = True) -> HeldCall:
+    """Returns a `Call` in the held form, like rows that are not read as one. Without `stubs`, only the parameters of its sides are
+    read."""
+    return HeldCall(
+        shared=Context(*context_of(call)),
+        smb=call.smb,
+        opnum=call.opnum,
+        method=call.method,
+        call_id=call.call_id,
+        context_id=call.context_id,
+        state=call.state,
+        status=call.status,
+        fault=call.fault,
+        key_number=call.key_number,
+        time_ns=call.time_ns,
+        latency_ns=call.latency_ns,
+        rare=RareOfCall(call.reason, call.read, call.key, call.path),
+        request=_held_side(call.request, stubs=stubs),
+        response=_held_side(call.response, stubs=stubs),
+    )
+
+
+def _held_side(side: Side | None, *, stubs: bool) -> HeldSide | None:
+    if side is None:
+        return None
+    stub = None
+    if stubs and side.missing is None:
+        # A short stub is read once, a long one in parts.
+        found = side.stub
+        assert not isinstance(found, Missing)
+        stub = side.stub_data if side.stub_length <= _LONG_STUB else found
+    return HeldSide(
+        missing=side.missing,
+        stub_length=side.stub_length,
+        wire_length=side.wire_length,
+        verification_trailer=side.verification_trailer,
+        big_endian=side.big_endian,
+        params=side.params,
+        buffer_span=side.buffer_span,
+        buffer_kind=side.buffer_kind,
+        problem=side.problem,
+        frames=side.frames if stubs else (),
+        stub=stub,
+        first_time_ns=side.first_time_ns,
+        last_time_ns=side.last_time_ns,
+    )

@@ -90,3 +90,17 @@ BUFFER_KIND_OF_METHOD: dict[tuple[int, str], BufferKind] = {
     (Opnum.VALIDATE_COUNTERS, "request"): "identifiers",
     (Opnum.VALIDATE_COUNTERS, "response"): "identifiers",
 }
+
+# Parts of a counter type (winperf.h).
+_CLASS_MASK, _CLASS_COUNTER, _CLASS_TEXT = 0x00000C00, 0x00000400, 0x00000800
+_SUBTYPE_MASK, _SUBTYPE_BASE = 0x00070000, 0x00030000
+
+
+def is_text(counter_type: int | None) -> bool:
+    """Whether a counter type says that values are text."""
+    return counter_type is not None and counter_type & _CLASS_MASK == _CLASS_TEXT
+
+
+def is_base(counter_type: int) -> bool:
+    """Whether a counter type is PERF_COUNTER_BASE: it has no value of its own, but is the denominator of the one before it."""
+    return counter_type & (_CLASS_MASK | _SUBTYPE_MASK) == _CLASS_COUNTER | _SUBTYPE_BASE

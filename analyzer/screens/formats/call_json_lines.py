@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analyzer.core.output.json import line, lines
-from analyzer.interfaces.call_contents.call_records import CallRecords, capture_record, records_behind_calls
+from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.results.analysis import Analysis
+from analyzer.screens.views.timeline import capture_record, records_behind_calls
 from analyzer.screens.views.view_type import OfCalls
 
 # A part of the text has this many calls, or as many kilobytes of answers. At this size, processes do not wait for each other.

@@ -9,10 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.core.output.json import json_ready
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.calls.call import CallRecord
-from analyzer.screens.formats.table_schema import Column, columns_of
+from analyzer.screens.formats.table_schema import Column, columns_of, json_ready
 
 _MARK = "__passes"
 

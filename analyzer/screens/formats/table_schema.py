@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from msgspec import UNSET, Struct
 
-from analyzer.core.output.json import json_ready
+from analyzer.core.output.json import dumps
 from analyzer.results.records.record_types import INSTANT, Record
 from analyzer.results.records.sample import CounterRecord
 
@@ -321,6 +321,11 @@ def number_cell(kind: pl.DataType) -> Callable[[Any], int | None]:
         return value if isinstance(value, int) and low <= value <= high else None
 
     return cell
+
+
+def json_ready(value: object) -> str | None:
+    """Returns a nested value as JSON text, for a column of a table. None stays None."""
+    return None if value is None else dumps(value).decode()
 
 
 def storable(value: str | None) -> str | None:

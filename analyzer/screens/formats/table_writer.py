@@ -17,7 +17,7 @@ from msgspec.json import decode as decoded
 from polars.io.plugins import register_io_source
 
 from analyzer.core.errors import InputError
-from analyzer.core.output.json import dumps, json_ready
+from analyzer.core.output.json import dumps
 from analyzer.core.output.safe_cells import safe_cells
 from analyzer.interfaces.call_contents.call_records import CallRecords, problem_record, shown_problems
 from analyzer.interfaces.call_contents.raw_samples import ChunkPart, SampleChunk, sample_keys
@@ -42,6 +42,7 @@ from analyzer.screens.formats.table_schema import (
     cells_of,
     columns_of,
     frame_of,
+    json_ready,
     number_cell,
     reading_schema,
     storable,

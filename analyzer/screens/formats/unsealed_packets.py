@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from analyzer.core import dcerpc
+from analyzer.core import dcerpc_encoding as dcerpc
 from analyzer.core.absence import Missing
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.printable_text import plural

@@ -14,13 +14,12 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers.field_map import Field, FieldMap
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stub_fields
 from analyzer.interfaces.call_contents.damaged_buffers import buffer_order
-from analyzer.interfaces.calls_from_exchanges import level_name
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, Side, SideName
 from analyzer.results.calls.pdus import Fragment
 from analyzer.results.captured_packets import Packets
 from analyzer.results.records.display_records import CallView, Fact, Form, LayerBytes, Node, SideView
-from analyzer.results.security import who_words
+from analyzer.results.security import level_name, who_words
 from analyzer.screens.viewmodel.call_list import frame_label, row_of
 from analyzer.screens.viewmodel.layer_fields import (
     Fields,

@@ -9,10 +9,10 @@ from analyzer.core.absence import Missing
 from analyzer.core.caches import Kept
 from analyzer.core.errors import DecodeError
 from analyzer.core.printable_text import plural, shortened
+from analyzer.interfaces.buffers.counter_type_names import counter_type_name
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
 from analyzer.interfaces.buffers.winperf_layout import PERF_NO_INSTANCES, WINPERF, WinperfLayout
-from analyzer.interfaces.buffers.wire_value_names import counter_type_name
-from analyzer.interfaces.call_contents.answers_with_names import Binding, Bindings
+from analyzer.interfaces.call_contents.bound_answers import Binding, Bindings
 from analyzer.interfaces.call_contents.call_field_maps import status_name
 from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_order, decoded_buffer
 from analyzer.interfaces.pcq.perflib_samples import counterset_of, perflib_samples

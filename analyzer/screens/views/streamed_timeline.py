@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from analyzer.core.events import BlockEnds, Problem
-from analyzer.interfaces.call_contents.call_records import (
-    CallRecords,
-    call_problems,
-    capture_record,
-    problem_record,
-    stream_record,
-    summary_record,
-)
+from analyzer.interfaces.call_contents.call_records import CallRecords, call_problems, problem_record
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis
@@ -23,6 +16,7 @@ from analyzer.results.calls.call_table import Tally
 from analyzer.results.records.record_types import Record
 from analyzer.screens.viewmodel.unread import CallsMet, may_hide
 from analyzer.screens.views.text_report import call_lines, folded, problem_words, safe, styled, time_words, total_words
+from analyzer.screens.views.timeline import capture_record, stream_record, summary_record
 from analyzer.screens.views.view_type import Clock
 
 # So many records are written at once, at most.

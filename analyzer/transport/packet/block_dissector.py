@@ -3,27 +3,20 @@
 One result in two ways: common shapes are handled by the block with arrays (`common_frame_shapes`), everything else, and with
 `fast=False` everything, frame by frame (`frame_dissector`). A flow may show only in the middle that it is ours; so a block is given
 out when enough of what follows was looked at, and segments leave in the order of their frames. Flows that are not ours
-are dropped without a word.
+are dropped without a word. Segments of our ports wait for the data that may be ours (`flow_candidates`).
 
-Segments of flows that are ours by port wait until the flow sends data that may be ours (`WaitingSegments`). A scan of a port that
-is ours makes flows by the million that never send a byte. What else speaks there (web servers, proxies, whatever a scanner tries)
-sends nothing that could be SMB, NetBIOS, DCERPC or Kerberos. Nothing has to be put in order there, and nothing is lost with them.
-What the first such data of a flow needs of the segments before it (the handshake shows where both directions begin) is given out
-when that data is seen. The oldest of all that wait are dropped beyond `MOST_WAITING` segments or `MOST_BYTES`; such a flow begins
-with its first data that may be ours, as one does whose beginning was not captured.
-
-Flows are distinguished by a number of 64 bits, the same for both directions. Two flows of one number only wait less long than they
-could.
+`Coalesced` is for few frames of ours. What is done with the frames of a block costs the same for a dozen as for a thousand. The
+block is held until then, though perhaps a hundredth of it is ours. So few frames of several blocks wait, on their own, to become
+one block.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from ipaddress import ip_address
-from operator import attrgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -37,22 +30,25 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import FlowLink
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.common_frame_shapes import (
-    FEW_FRAMES,
     NO_FRAMES,
-    Coalesced,
     TcpFrames,
     is_common,
-    may_begin_like_ours,
     sort_out,
 )
 from analyzer.transport.packet.flow_candidates import (
-    End,
+    NO_FLOWS,
     FlowKey,
     Flows,
+    Hashes,
+    WaitingSegments,
     begins_like_ours,
+    flow_hash,
+    flow_hashes,
     flow_key,
     is_by_port,
     may_be_ours,
+    may_begin_like_ours,
+    segment_may_be_ours,
 )
 from analyzer.transport.packet.frame_dissector import IPV6_LEN, Found, FrameDissector, Item, LostSegment
 from analyzer.transport.packet.frame_tallies import FRAMES_NAMED, Tallies, Tally
@@ -60,139 +56,74 @@ from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
 from analyzer.transport.packet.segment_columns import SegmentColumns, columns_of, payloads_of
 from analyzer.transport.packet.segment_runs import find_batches, find_runs, most_waiting
 from analyzer.transport.packet.sender_mac_and_ttl import FlowLinks
-from analyzer.transport.packet.tunnels import Bools, IntArray, Views
+from analyzer.transport.packet.tunnels import IntArray, Views
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-# -------------------------------------------------------------------------------------------------------- waiting segments
+# ----------------------------------------------------------------------------------------------------- coalesced frames
 
 
-Hashes: TypeAlias = "npt.NDArray[np.uint64]"
-NO_FLOWS: Hashes = np.empty(0, np.uint64)
-
-MOST_WAITING, MOST_BYTES, MOST_STARTED = DEFAULTS.waiting, DEFAULTS.waiting_bytes, DEFAULTS.started
-
-_MASK = (1 << 64) - 1
-# The finalizer of MurmurHash3 (public domain): it spreads every bit over all.
-_SPREAD_1, _SPREAD_2, _SHIFT = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, 33
+# So many frames of a block are worth going on with at once; and so many that wait, or so many bytes of them.
+FEW_FRAMES = 1024
+ENOUGH_FRAMES = 2048
+ENOUGH_BYTES = 1 << 20
 
 
-class WaitingSegments:
-    """The dissected segments that wait for their TCP flow to start, and the flows that have started (sent data that may be
-    ours)."""
+class Coalesced:
+    """Frames in common shapes, from several blocks, that wait to be coalesced. All have the same link type."""
 
     def __init__(self) -> None:
-        self._started: dict[int, None] = {}
-        # The flows of segments, the sizes of their payloads, and the segments.
-        self._waiting: deque[tuple[Hashes, IntArray, FrameBlock | list[Found]]] = deque()
-        self._count = self._bytes = 0
-        # Flows that were started since `released` was last called.
-        self._fresh: list[int] = []
+        self._blocks: list[FrameBlock] = []
+        self._found: list[TcpFrames] = []
+        self._size = 0
+        self._count = 0
 
-    def start(self, flows: Iterable[int]) -> None:
-        """Notes that TCP flows have sent data that may be ours, so their dissected segments need not wait."""
-        for flow in flows:
-            if flow not in self._started:
-                if len(self._started) >= MOST_STARTED:
-                    del self._started[next(iter(self._started))]
-                self._started[flow] = None
-                self._fresh.append(flow)
+    def __len__(self) -> int:
+        return self._count
 
-    def is_started(self, flow: int) -> bool:
-        return flow in self._started
+    @property
+    def blocks(self) -> Sequence[FrameBlock]:
+        """The frames of dissected blocks that wait to be coalesced, one block for each block they came from."""
+        return self._blocks
 
-    def are_started(self, flows: Hashes) -> Bools:
-        """Tells which TCP flows have sent data that may be ours, so that their dissected segments need not wait."""
-        # Neighbours are of the same flow, as a rule.
-        border = np.ones(len(flows), np.bool_)
-        border[1:] = flows[1:] != flows[:-1]
-        first = np.flatnonzero(border)
-        started = [flow in self._started for flow in flows[first].tolist()]
-        return np.repeat(np.array(started, np.bool_), np.diff(first, append=len(flows)))
+    @property
+    def enough(self) -> bool:
+        return self._count >= ENOUGH_FRAMES or self._size >= ENOUGH_BYTES
 
-    def hold(self, flows: Hashes, sizes: IntArray, block: FrameBlock, index: IntArray) -> None:
-        """Holds frames of a block until their TCP flows start. `sizes` are the sizes of their payloads."""
-        self._add(flows, sizes, block.only(index))
+    @property
+    def link_type(self) -> int | None:
+        """The link type of the dissected frames that wait to be coalesced, None if none wait."""
+        return self._blocks[0].link_type if self._blocks else None
 
-    def hold_one(self, flow: int, found: Found) -> None:
-        """Holds one dissected segment until its TCP flow starts."""
-        self._add(np.array([flow], np.uint64), np.array([len(found.payload)], np.int64), [found])
+    def add(self, block: FrameBlock, chosen: TcpFrames) -> None:
+        """Copies the chosen frames of a dissected block to those that wait to be coalesced."""
+        index = chosen.index
+        copied = block.only(index)
+        moved = copied.starts + self._size
+        by = moved - block.starts[index]
+        self._blocks.append(replace(copied, starts=moved))
+        self._found.append(
+            TcpFrames(
+                np.arange(self._count, self._count + len(index)),
+                chosen.ip + by,
+                chosen.tcp + by,
+                chosen.by_port,
+                chosen.unclear,
+            )
+        )
+        self._size += len(copied.data)
+        self._count += len(index)
 
-    def _add(self, flows: Hashes, sizes: IntArray, items: FrameBlock | list[Found]) -> None:
-        self._waiting.append((flows, sizes, items))
-        self._count += len(flows)
-        self._bytes += int(sizes.sum())
-        while (self._count > MOST_WAITING or self._bytes > MOST_BYTES) and len(self._waiting) > 1:
-            flows, sizes, _ = self._waiting.popleft()
-            self._count -= len(flows)
-            self._bytes -= int(sizes.sum())
-
-    def released(self) -> list[Frame | Found]:
-        """Releases the waiting dissected segments of the TCP flows that were started since the last call, in the order of
-        frames."""
-        fresh, self._fresh = np.array(self._fresh, np.uint64), []
-        if not len(fresh) or not self._waiting:
-            return []
-        out: list[Frame | Found] = []
-        left: deque[tuple[Hashes, IntArray, FrameBlock | list[Found]]] = deque()
-        for flows, sizes, items in self._waiting:
-            free = np.isin(flows, fresh)
-            if not free.any():
-                left.append((flows, sizes, items))
-                continue
-            out += [
-                items.frame(at) if isinstance(items, FrameBlock) else items[at] for at in np.flatnonzero(free).tolist()
-            ]
-            if not free.all() and isinstance(items, FrameBlock):
-                left.append((flows[~free], sizes[~free], items.only(np.flatnonzero(~free))))
-        self._waiting = left
-        self._count = sum(len(flows) for flows, _, _ in left)
-        self._bytes = sum(int(sizes.sum()) for _, sizes, _ in left)
-        out.sort(key=attrgetter("frame"))
-        return out
-
-
-def flow_hash(src: End, dst: End) -> int:
-    """Returns the number of the TCP flow between two ends, as `flow_hashes` numbers those in a block."""
-    return (_end_hash(*src) + _end_hash(*dst)) & _MASK
-
-
-def _end_hash(address: bytes, port: int) -> int:
-    number = int.from_bytes(address[8:], "little")
-    number = int.from_bytes(address[:8], "little") + (_spread(number) if len(address) > 8 else number)
-    return _spread(_spread(number & _MASK) + port & _MASK)
-
-
-def _spread(number: int) -> int:
-    number = (number ^ number >> _SHIFT) * _SPREAD_1 & _MASK
-    number = (number ^ number >> _SHIFT) * _SPREAD_2 & _MASK
-    return number ^ number >> _SHIFT
-
-
-def flow_hashes(views: Views, ip: IntArray, tcp: IntArray) -> Hashes:
-    """Returns the number of the TCP flow of each segment in a block. `ip` and `tcp` are the offsets of its headers."""
-    is_ipv4 = views.u8[ip] >> 4 == 4
-    if is_ipv4.all():
-        src, dst = views.u32[ip + 12].astype(np.uint64), views.u32[ip + 16].astype(np.uint64)
-    else:
-        src, dst = np.empty(len(ip), np.uint64), np.empty(len(ip), np.uint64)
-        ipv4, ipv6 = ip[is_ipv4], ip[~is_ipv4]
-        src[is_ipv4], dst[is_ipv4] = views.u32[ipv4 + 12], views.u32[ipv4 + 16]
-        src[~is_ipv4] = views.u64[ipv6 + 8] + _spread_all(views.u64[ipv6 + 16])
-        dst[~is_ipv4] = views.u64[ipv6 + 24] + _spread_all(views.u64[ipv6 + 32])
-    ports = views.be16[tcp].astype(np.uint64), views.be16[tcp + 2].astype(np.uint64)
-    hashes: Hashes = _spread_all(_spread_all(src) + ports[0]) + _spread_all(_spread_all(dst) + ports[1])
-    return hashes
-
-
-def _spread_all(numbers: Hashes) -> Hashes:
-    shift = np.uint64(_SHIFT)
-    numbers = (numbers ^ numbers >> shift) * np.uint64(_SPREAD_1)
-    numbers = (numbers ^ numbers >> shift) * np.uint64(_SPREAD_2)
-    spread: Hashes = numbers ^ numbers >> shift
-    return spread
+    def take_block(self) -> tuple[FrameBlock, TcpFrames]:
+        """Returns the waiting frames of all dissected blocks, coalesced to one block. None wait any more. At least one must wait
+        before."""
+        blocks, found = self._blocks, self._found
+        block, frames = FrameBlock.joined(blocks), TcpFrames.joined(found)
+        self._blocks, self._found = [], []
+        self._size = self._count = 0
+        return block, frames
 
 
 # --------------------------------------------------------------------------------------------------------------- dissector
@@ -310,7 +241,7 @@ class Dissector:
             for index, item in plain
             if isinstance(item, Found) and begins_like_ours(item.payload.data[:16])
         ]
-        for index in self._hits(block, views, common):
+        for index in self._worth_dissecting(block, views, common):
             for item in self._frames.dissect(block.frame(index)):
                 if isinstance(item, Found) and begins_like_ours(item.payload.data[:16]):
                     ours.append((index, item))
@@ -330,7 +261,7 @@ class Dissector:
         started = [
             (index, flow_hash(item.src, item.dst))
             for index, item in plain
-            if isinstance(item, Found) and is_by_port(item.src, item.dst) and _may_be_ours(item)
+            if isinstance(item, Found) and is_by_port(item.src, item.dst) and segment_may_be_ours(item)
         ]
         positions = np.flatnonzero(common.by_port)
         chosen = common.chosen(positions)
@@ -357,7 +288,8 @@ class Dissector:
         return positions[unread], flows[unread], sizes[unread]
 
     def _without_bytes(self, block: FrameBlock, empty: npt.NDArray[np.int64]) -> Iterator[tuple[int, Item]]:
-        """Yields the problems of frames without bytes. A small file can have many, so the first few stand for the rest."""
+        """Dissects the frames of a block that have no bytes: yields their problems. A small file can have many, so the first few
+        stand for the rest."""
         items: list[Item] = []
         for place, index in enumerate(empty.tolist()):
             items = list(self._frames.dissect(block.frame(index)))
@@ -368,8 +300,9 @@ class Dissector:
             for item in items:
                 yield index, item
 
-    def _hits(self, block: FrameBlock, views: Views, common: TcpFrames) -> list[int]:
-        """Returns the positions of frames that may make their TCP flow ours, without those of flows already known as ours."""
+    def _worth_dissecting(self, block: FrameBlock, views: Views, common: TcpFrames) -> list[int]:
+        """Returns the positions in a block of frames to dissect one by one, because they may make their flow ours that is not
+        yet."""
         if not len(common):
             return []
         hits = common.chosen(may_begin_like_ours(block, views, common))
@@ -532,7 +465,7 @@ class Dissector:
         return common.chosen(np.flatnonzero(ours))
 
     def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """Yields the segment or problem that follows from one item of a frame dissected alone."""
+        """Gives out one item of a block's frame that was dissected alone: yields the segment or problem that follows from it."""
         if isinstance(item, Problem):
             stated = self._repeated.setdefault((item.kind, item.text), Tally())
             stated.note(item.frames[-1], 0)
@@ -568,7 +501,7 @@ class Dissector:
             )
 
     def _waits(self, item: Found) -> bool:
-        """Whether a dissected segment waits: its TCP flow has not sent data yet that may be ours."""
+        """Whether this dissector gives a segment out later: its flow has sent no data yet that may be ours."""
         return not self._waiting.is_started(flow_hash(item.src, item.dst))
 
     def _count_lost(self, lost: LostSegment) -> None:
@@ -576,8 +509,8 @@ class Dissector:
             self.tallies.lose(lost.kind, lost.frame, lost.time_ns, lost.more)
 
     def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey, bool]:
-        """Returns both ends of a dissected TCP frame in common shape, the key of its flow, and whether a port makes it ours. Caches
-        them."""
+        """Returns both ends of the TCP segment that a dissected block has at these offsets, the key of its flow, and whether a port
+        makes it ours. Caches them."""
         addresses = data[ip + 12 : ip + 20] if data[ip] >> 4 == 4 else data[ip + 8 : ip + IPV6_LEN]
         raw = addresses + data[tcp : tcp + 4]
         known = self._pairs.get(raw)
@@ -598,9 +531,3 @@ class Dissector:
                 self._endpoints.clear()
             known = self._endpoints[end] = Endpoint(str(ip_address(end[0])), end[1])
         return known
-
-
-def _may_be_ours(item: Found) -> bool:
-    """Whether a dissected TCP segment has data that may belong to a flow of ours, as far as it was captured."""
-    payload = item.payload.data
-    return item.missing > 0 or (len(payload) > 0 and may_be_ours(payload, 0, len(payload)))

@@ -6,10 +6,6 @@ dismissed is what `frame_dissector` finds nothing in, and nothing else.
 
 Nearly all frames of most captures have one shape: Ethernet without tags, IPv4 without options, TCP or UDP. The fields of these
 are columns of what was coalesced of all frames; the others take one indexing operation for each field.
-
-`Coalesced` is for few frames of ours. What is done with the frames of a block costs the same for a dozen as for a thousand. The
-block is held until then, though perhaps a hundredth of it is ours. So few frames of several blocks wait, on their own, to become
-one block.
 """
 
 from __future__ import annotations
@@ -19,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import astuple, replace
+from msgspec.structs import astuple
 
 from analyzer.capture.frame_blocks import HEAD_BEFORE, HEAD_LEN, FrameBlock, LinkType
 from analyzer.transport.packet import link_layers
-from analyzer.transport.packet.flow_candidates import KERBEROS_PORT, PORTS, SMB_SIGNATURE_LEN
+from analyzer.transport.packet.flow_candidates import KERBEROS_PORT, PORTS
 from analyzer.transport.packet.frame_dissector import (
     GRE,
     INTERESTING,
@@ -76,7 +72,6 @@ _FAMILIES_IPV4 = np.array((link_layers.AF_INET, link_layers.AF_INET << 24), np.u
 _FAMILIES_IPV6 = np.array((*link_layers.AF_INET6, *(family << 24 for family in link_layers.AF_INET6)), np.uint32)
 # First bytes of payloads that may be ours: framing, the version of DCERPC, or protocol ids from this byte on.
 _FIRST_BYTES, _SMB_IDS = (0, 5), 0xFC
-_SMB_AFTER_FRAMING = int.from_bytes(b"SMB", "little")
 # The usual shape: where its TCP header lies in a frame, and in what was coalesced of a frame the EtherType with the first byte of
 # the IPv4 header, flags with fragment offset and protocol, and the ports.
 _USUAL_TCP = link_layers.ETHERNET_LEN + IPV4_LEN
@@ -366,84 +361,3 @@ def _tcp_frames(views: Views, frames: IntArray, ip: IntArray, tcp: IntArray) -> 
     by_port: Bools = _OUR_PORTS[ports & 0xFFFF]
     by_port |= _OUR_PORTS[ports >> 16]
     return TcpFrames(frames, ip, tcp, by_port, ~by_port)
-
-
-def may_begin_like_ours(block: FrameBlock, views: Views, found: TcpFrames) -> IntArray:
-    """Returns positions of common TCP frames on other ports whose payloads may begin like SMB or DCERPC: all that do, and few
-    others."""
-    positions = np.flatnonzero(found.unclear)
-    tcp, index = found.tcp[positions], found.index[positions]
-    begins = tcp + ((views.u8[tcp + 12] >> 4).astype(np.int64) << 2)
-    long_enough = begins + SMB_SIGNATURE_LEN <= block.starts[index] + block.captured[index]
-    positions, begins = positions[long_enough], begins[long_enough]
-    words = views.u64[begins]
-    low = words.astype(np.uint32)
-    hits = (words >> np.uint64(40)) == _SMB_AFTER_FRAMING
-    hits |= low >> 8 == _SMB_AFTER_FRAMING
-    # C706 12.6.4: version 5, minor version 0 or 1.
-    hits |= (low & 0xFEFF) == 5
-    hit: IntArray = positions[hits]
-    return hit
-
-
-# ----------------------------------------------------------------------------------------------------- coalesced frames
-
-
-# So many frames of a block are worth going on with at once; and so many that wait, or so many bytes of them.
-FEW_FRAMES = 1024
-ENOUGH_FRAMES = 2048
-ENOUGH_BYTES = 1 << 20
-
-
-class Coalesced:
-    """Frames in common shapes, from several blocks, that wait to be coalesced. All have the same link type."""
-
-    def __init__(self) -> None:
-        self._blocks: list[FrameBlock] = []
-        self._found: list[TcpFrames] = []
-        self._size = 0
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def blocks(self) -> Sequence[FrameBlock]:
-        """The common frames that wait to be coalesced, one block for each block they came from."""
-        return self._blocks
-
-    @property
-    def enough(self) -> bool:
-        return self._count >= ENOUGH_FRAMES or self._size >= ENOUGH_BYTES
-
-    @property
-    def link_type(self) -> int | None:
-        """The link type of the common frames that wait to be coalesced, None if none wait."""
-        return self._blocks[0].link_type if self._blocks else None
-
-    def add(self, block: FrameBlock, chosen: TcpFrames) -> None:
-        """Copies the chosen common frames of a block to those that wait to be coalesced."""
-        index = chosen.index
-        copied = block.only(index)
-        moved = copied.starts + self._size
-        by = moved - block.starts[index]
-        self._blocks.append(replace(copied, starts=moved))
-        self._found.append(
-            TcpFrames(
-                np.arange(self._count, self._count + len(index)),
-                chosen.ip + by,
-                chosen.tcp + by,
-                chosen.by_port,
-                chosen.unclear,
-            )
-        )
-        self._size += len(copied.data)
-        self._count += len(index)
-
-    def take_block(self) -> tuple[FrameBlock, TcpFrames]:
-        """Returns all waiting common frames, coalesced to one block, and waits for none any more. At least one frame must wait."""
-        blocks, found = self._blocks, self._found
-        block, frames = FrameBlock.joined(blocks), TcpFrames.joined(found)
-        self._blocks, self._found = [], []
-        self._size = self._count = 0
-        return block, frames

@@ -112,7 +112,8 @@ class FrameDissector:
         yield from self._guarded(self._link(packet, frame.link_type, 0), packet)
 
     def finish(self) -> Iterator[LostSegment]:
-        """Yields the lost TCP segments of fragmented datagrams that never became whole."""
+        """Yields what is left of frames dissected one by one: the lost TCP segments of fragmented datagrams that never became
+        whole."""
         self._fragments.finish()
         yield from self._given_up()
 

@@ -17,16 +17,19 @@ from msgspec import Struct
 from analyzer.capture.frame_blocks import Frame, FrameBlock, rows_at
 from analyzer.core.array_functions import distinct
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.transport.packet.block_dissector import (
+from analyzer.transport.packet.block_dissector import DissectedBlock, Dissector
+from analyzer.transport.packet.common_frame_shapes import TcpFrames
+from analyzer.transport.packet.flow_candidates import (
+    KERBEROS_PORT,
     NO_FLOWS,
-    DissectedBlock,
-    Dissector,
+    End,
+    FlowKey,
     Hashes,
     flow_hash,
     flow_hashes,
+    flow_key,
+    is_by_port,
 )
-from analyzer.transport.packet.common_frame_shapes import TcpFrames
-from analyzer.transport.packet.flow_candidates import KERBEROS_PORT, End, FlowKey, flow_key, is_by_port
 from analyzer.transport.packet.frame_dissector import (
     INTERESTING,
     TUNNEL_PORTS,
@@ -229,8 +232,8 @@ class FrameSorter(Dissector):
         return held.block, chosen
 
     def _note_cards(self, held: DissectedBlock, common: TcpFrames, position: int) -> None:
-        """Notes for a pair of hosts the MAC addresses of the cards that sent and received a frame, if IP follows its Ethernet
-        header (VLAN tags allowed)."""
+        """Notes for the pair of hosts of a sorted frame the MAC addresses of their cards, if IP follows the Ethernet header (VLAN
+        tags allowed)."""
         block, at = held.block, int(common.ip[position])
         start = int(block.starts[common.index[position]])
         if block.link_type != _ETHERNET or at - start not in _IP_OFFSETS:

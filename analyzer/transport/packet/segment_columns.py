@@ -93,7 +93,7 @@ def _halves(words: _U64) -> IntArray:
 
 
 def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
-    """Returns the checksum sums, for a column of segments, of stretches of at least sixteen bytes: their 16-bit words modulo
+    """Returns the checksum sum of each segment in a column, for stretches of at least sixteen bytes: their 16-bit words modulo
     0xFFFF. An odd last byte counts as a word."""
     if int(lengths.sum()) * _DENSE < len(data):
         pieces = [data[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
@@ -233,8 +233,8 @@ class Payloads(Struct, frozen=True, eq=False):
 
 
 def payloads_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Payloads:
-    """Returns the places of the TCP payloads of the chosen frames, as columns. An IPv4 header with a wrong checksum makes none
-    longer than its frame was."""
+    """Returns the columns with the payload places of the segments in the chosen frames. An IPv4 header with a wrong checksum makes
+    none longer than its frame was."""
     ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
     is_ipv4 = views.u8[ip] >> 4 == 4
     lengths = views.be16[np.where(is_ipv4, ip + 2, ip + 4)].astype(np.int64)

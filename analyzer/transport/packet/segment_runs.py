@@ -381,7 +381,7 @@ def _walls(regular: Bools, same_connection: Bools, cuts: IntArray) -> Bools:
 
 
 def _table(columns: SegmentColumns, data: IntArray, starts: IntArray) -> FrameTable:
-    """Returns the frame table of the data segments: the frames and offsets where their payloads were captured."""
+    """Returns the frame table of a block's runs: the frames and offsets where the payloads of their segments were captured."""
     times_ns, frames = columns.times_ns[data], columns.frames[data]
     return FrameTable(
         _array(starts),

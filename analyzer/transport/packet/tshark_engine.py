@@ -28,9 +28,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.capture.capture_reader import CaptureInfo, expand, none_readable, unreadable
+from analyzer.capture.capture_reader import CaptureInfo, Clock, named_captures, none_readable, unreadable
 from analyzer.capture.first_bytes import is_event_trace, special_file
-from analyzer.capture.frame_blocks import Clock
 from analyzer.core.errors import InputError
 from analyzer.core.events import ClockSetBack, Event, Problem
 from analyzer.core.frame_ids import frame_id
@@ -226,7 +225,8 @@ class _Datagrams:
         self._joined: dict[tuple[str, ...], None] = {}
 
     def note(self, packet: Packet, ip: dict[str, Any], frame: int, time_ns: int) -> bool:
-        """Notes a frame whose innermost header of IPv4 is `ip`. Returns whether it is a fragment that completes nothing."""
+        """Notes a frame in which tshark shows `ip` as innermost header of IPv4. Returns whether it is a fragment that completes
+        nothing."""
         flags, offset = int(ip.get("ip.flags", "0"), 0), int(ip.get("ip.frag_offset", "0"))
         if ip.get("ip.proto") != _IP_TCP or not (flags & _MORE_FRAGMENTS or offset):
             return False
@@ -270,7 +270,7 @@ class TsharkEngine:
 
     def __init__(self, sources: str | Path | Sequence[str | Path | BinaryIO], tshark_path: str | None = None) -> None:
         failures: list[InputError] = []
-        found = expand([sources] if isinstance(sources, str | Path) else sources, failures)
+        found = named_captures([sources] if isinstance(sources, str | Path) else sources, failures)
         self._paths: list[Path] = []
         for source in found:
             if not isinstance(source, Path) or str(source) == "-":
@@ -424,7 +424,7 @@ class TsharkEngine:
 
     @staticmethod
     def _datagram(packet: Packet, frame: int, time_ns: int) -> Event | None:
-        """Returns what a KDC sent in a datagram: it may name the user of a ticket."""
+        """Returns what a KDC sent in a datagram, as tshark shows it: it may name the user of a ticket."""
         layer = next((layer for layer in packet.layers if layer.layer_name == "udp"), None)
         if layer is None:
             return None

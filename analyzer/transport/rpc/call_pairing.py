@@ -79,15 +79,15 @@ class PduList:
         self._spilled = 0
 
     def add(self, piece: TracedBytes, at: int, length: int, start: int, stop: int, plain: Plain, step: str) -> None:
-        """Adds the PDU at `at` of a piece to its request or response. Its stub is `start` to `stop` of the PDU. If it was sealed,
-        `step` names what opened `plain`."""
+        """Adds the PDU at `at` of a piece to its request or response being paired. Its stub is `start` to `stop` of the PDU. If it
+        was sealed, `step` names what opened `plain`."""
         self._rows.append((piece, at, length, start, stop, plain, step))
         self._held += length
         if self._held > _ROOM and self._log is not None:
             self._spill(self._log)
 
     def _spill(self, log: Log) -> None:
-        """Writes the held bytes of the PDUs of a request or response to the log."""
+        """Writes the held bytes of the PDUs of a request or response being paired to the log."""
         rows, first = self._rows, self._spilled
         for number in range(first, len(rows)):
             piece, at, length, start, stop, plain, step = rows[number]
@@ -101,12 +101,12 @@ class PduList:
         self._spilled, self._held = len(rows), 0
 
     def ends_in(self, piece: TracedBytes) -> bool:
-        """Whether the last PDU of the request or response came in this piece."""
+        """Whether the last PDU of the request or response being paired came in this piece."""
         return bool(self._rows) and self._rows[-1][0] is piece
 
     @property
     def only_stub(self) -> bytes | None:
-        """The stub of a request or response that is one PDU, None if it has several or stayed sealed."""
+        """The stub of a request or response being paired that is one PDU, None if it has several or stayed sealed."""
         if len(self._rows) != 1:
             return None
         piece, at, _, start, stop, plain, _ = self._rows[0]
@@ -115,7 +115,8 @@ class PduList:
         return plain if isinstance(plain, bytes) else None
 
     def _runs(self) -> list[tuple[TracedBytes, int, int]]:
-        """Returns the piece, first and last byte of the PDUs of a request or response. Neighbours in one piece are joined."""
+        """Returns piece, first and last byte of the PDUs of a request or response being paired. Neighbours in one piece are
+        joined."""
         runs: list[tuple[TracedBytes, int, int]] = []
         before, first, last = EMPTY, 0, 0
         for piece, at, length, _, _, _, _ in self._rows:
@@ -132,13 +133,13 @@ class PduList:
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """The times of the earliest and the latest frame of the PDUs of a request or response."""
+        """The times of the earliest and the latest frame in a request or response being paired, by its PDUs."""
         spans = [piece.source.times(piece.start + first, piece.start + last) for piece, first, last in self._runs()]
         return spans[0] if len(spans) == 1 else spanned(spans)
 
     def kept(self) -> tuple[Fragments, tuple[int, int] | None]:
-        """Returns all PDUs of the request or response, independent of the buffers of the layers, and the times of their earliest
-        and latest frame."""
+        """Returns all PDUs of the paired request or response, independent of the buffers of the layers, and the times of their
+        earliest and latest frame."""
         if not self._rows:
             return (), None
         if len(self._rows) == 1:
@@ -166,7 +167,7 @@ class PduList:
         return tuple(fragments), times
 
     def _whole(self) -> TracedBytes:
-        """Returns the bytes of all PDUs of the request or response, joined."""
+        """Returns the bytes of all PDUs of the request or response being paired, joined."""
         runs = self._runs()
         if not self._spilled or self._log is None:
             return TracedBytes.pick(runs)
@@ -174,7 +175,7 @@ class PduList:
         return _logged(self._log, places, *TracedBytes.place(runs))
 
     def _unsealed(self, whole: TracedBytes, lengths: Sequence[int], bounds: array[int], step: str) -> Pdus | None:
-        """Returns all PDUs of the request or response if all unsealed stubs are spilled, else None."""
+        """Returns all PDUs of the request or response being paired if all unsealed stubs are spilled, else None."""
         places = [plain for *_, plain, _ in self._rows if isinstance(plain, tuple)]
         if len(places) < len(self._rows) or self._log is None:
             return None
@@ -189,7 +190,7 @@ class PduList:
 def _logged(
     log: Log, places: Iterable[tuple[int, int]], source: Source, start: int, steps: tuple[str, ...]
 ) -> TracedBytes:
-    """Returns bytes of the PDUs or unsealed stubs of a call under way at some places of a log, joined. Neighbours are read
+    """Joins what was spilled of a call being paired: bytes of PDUs or unsealed stubs at some places of a log. Neighbours are read
     together."""
     parts = list[StoredBytes]()
     for position, length in places:
@@ -373,7 +374,7 @@ class CallSide(Struct):
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """The times of the earliest and the latest frame of a call's request or response."""
+        """The times of the earliest and the latest frame in the request or response of a call being paired."""
         times = self.pdus.times
         return spanned([self.dropped_times, times]) if self.dropped_times is not None else times
 

@@ -88,7 +88,7 @@ class MarkNotes:
             _state(channel, self._order(), data, out)
 
     def _order(self) -> Iterator[str]:
-        """Yields the mark for the order of the first calls, if all use one interface."""
+        """Yields the client's mark in the order of its first RPC calls, if all use one interface."""
         contexts = {context_id for _, context_id, _ in self._calls}
         if len(contexts) == 1 and (interface := self._offered.get(contexts.pop())) is not None:
             yield f"rpc.calls={interface}: {' '.join(str(opnum) for *_, opnum in self._calls)}"

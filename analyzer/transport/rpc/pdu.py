@@ -231,8 +231,8 @@ def _read_syntax(cur: Cursor, field: str) -> Syntax:
 
 
 def parse_bind(header: PduHeader, data: bytes, stop: int, *, is_damaged: bool = False) -> Bind:
-    """Parses the body of a bind or alter_context PDU. `stop` is where its security trailer begins. If it `is_damaged`, the offers
-    are those whose interface is whole."""
+    """Parses a bind or alter_context PDU behind its header. `stop` is where its security trailer begins. If it `is_damaged`,
+    the offers are those whose interface is whole."""
     cur = Cursor(data, HEADER_LEN, stop, order=header.order)
     max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")
     group = cur.u32("assoc_group_id")
@@ -541,7 +541,7 @@ class Framer:
         return self.held.take_bytes(length)
 
     def _smb(self, length: int) -> SmbInfo | None:
-        """Returns how SMB carried the first byte of the channel that is held. If the signature of a message does not fit that
+        """Returns how SMB carried the first byte that PDU framing holds. If the signature of a message does not fit that
         carried one of the first `length` held bytes, that is stated."""
         while len(self._spans) > 1 and self._spans[1][0] <= self._position:
             self._spans.popleft()

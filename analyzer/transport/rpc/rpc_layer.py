@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from analyzer.auth import token_handshake
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_types import Handshake, SearchBudget, Sender, Unprotected
+from analyzer.auth.security_types import SearchBudget, Sender, Unprotected
+from analyzer.auth.token_handshake import TokenHandshake
 from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
 from analyzer.core.errors import DecodeError, MalformedError
@@ -32,7 +33,7 @@ from analyzer.results.security import AuthLevel, Decryption, RefusedBy
 from analyzer.transport.channel.channels import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.rpc.call_pairing import CallPairing, FragmentPart, PendingCall, SideState
 from analyzer.transport.rpc.client_marks_in_rpc import MarkNotes
-from analyzer.transport.rpc.exchange import ExchangeMaker, OpenCall, Selection, numbers
+from analyzer.transport.rpc.exchange_maker import ExchangeMaker, OpenCall, Selection, numbers
 from analyzer.transport.rpc.pdu import (
     CLIENT_PTYPES,
     FIRST_FRAG,
@@ -86,7 +87,7 @@ class Association:
     def __init__(
         self,
         channel: Channel,
-        begin: Callable[[int], Handshake],
+        begin: Callable[[int], TokenHandshake],
         search: SearchBudget,
         limits: Limits,
         pdus: bool,
@@ -109,7 +110,7 @@ class Association:
         self._marks = MarkNotes()
         self._security = SecurityTable(begin, search, limits.security_contexts, logons)
         self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub, set_back, selected)
-        self._calls = CallPairing(limits, self._exchanges.exchange, spill)
+        self._calls = CallPairing(limits, self._exchanges.make_exchange, spill)
 
     def feed(self, event: ChannelBatch | ChannelGap) -> list[Event]:
         """Takes bytes of one direction of the association, or a gap in them. Returns the events that they complete."""
@@ -176,7 +177,7 @@ class Association:
         return earliest((*framers, self._calls.open_since(since_ns)), since_ns)
 
     def open_before(self, before_ns: int) -> Iterator[PendingCall]:
-        """Returns the calls of the association that are under way and began before this time."""
+        """Returns for the RPC layer the calls of this association that are under way and began before this time."""
         return self._calls.open_before(before_ns)
 
     @property
@@ -190,7 +191,7 @@ class Association:
     # Losses
 
     def _lost_step(self, from_client: bool, cut: CutPdu, frames: tuple[int, ...], out: list[Event]) -> None:
-        """Marks the calls of the association that a loss of bytes in one direction may have damaged, and keeps the cut fragment."""
+        """Takes a loss of bytes of the association: marks the calls that it may have damaged, and keeps the cut fragment."""
         where = "bytes missing"
         if frames:
             where = f"bytes missing around {plural(len(frames), 'frame')} {numbers(frames)}"
@@ -318,7 +319,7 @@ class Association:
         return header.call_id in self._offers and not is_other
 
     def _unknown_security(self, trailer: SecTrailer) -> Security:
-        """Returns the security context that a protected PDU names, if none of its handshake was captured."""
+        """Takes a protected PDU into the association without its handshake. Returns the security context that it names."""
         if not self._presentations.has_loss and self._security.was_never_offered(trailer):
             raise MalformedError(
                 f"security context {trailer.context_id} was never negotiated",
@@ -342,7 +343,7 @@ class Association:
         return unsealed
 
     def _given_up(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
-        """Takes a PDU by which the client cancels a call (cancel), or stops waiting for its response (orphaned)."""
+        """Takes a PDU of the association by which the client cancels a call, or waits for it no more (orphaned)."""
         if trailer is not None:
             # Their verifier counts in the sequence of the security context like any other.
             data = raw.data.data
@@ -399,7 +400,7 @@ class Association:
             self._ack(from_client, early, found, out)
 
     def _offer(self, header: PduHeader, bind: Bind, frames: tuple[int, ...], security: Security | None) -> None:
-        """Notes the presentation contexts that a bind or alter_context offers."""
+        """Takes the offers of a bind or alter_context, whose answer the association then awaits."""
         self._presentations.offer(bind.offers)
         if len(self._offers) >= _MAX_OFFERS:
             self._offers.pop(next(iter(self._offers)))
@@ -425,7 +426,7 @@ class Association:
         self._first_bind = None
 
     def _answered(self, offered: _Offered, ack: BindAck, frames: tuple[int, ...], out: list[Event]) -> None:
-        """Emits the result of each presentation context that a bind offered. Offers and results match by position."""
+        """Takes the server's answer to a bind of the association, and emits the result of each offer. They match by position."""
         for offer, result in zip(offered.offers, ack.results, strict=False):
             if is_features(offer):
                 out.append(FeaturesOffered(self._channel, offer.context_id, result.result, frames))
@@ -461,8 +462,8 @@ class Association:
 
     @property
     def lacks_bind(self) -> bool:
-        """Whether the association lacks its bind: the server answers a bind of a pipe, and all that the client sent over that was
-        captured without one."""
+        """Whether the association of a pipe lacks its bind: the server answers one, and all that the client sent over the pipe was
+        captured without it."""
         known = self._presentations
         is_first = not self._calls.has_met_requests and known.header_signing is None and not known.has_loss
         return is_first and self._channel.pipe is not None
@@ -483,8 +484,8 @@ class Association:
 
 
 def _contradiction(call: PendingCall | None, header: PduHeader, trailer: SecTrailer | None) -> str | None:
-    """Returns what contradicts the rest of an association's call in a PDU's security trailer, or in its absence. None if nothing
-    does.
+    """Checks a PDU that an association takes: returns what in its security trailer, or in the lack of one, contradicts the rest of
+    its call. None if nothing does.
 
     All fragments of a call are protected alike, and a response like its request ([MS-RPCE] 3.3.1.5.2). Only faults may be bare.
     So a damaged header that hides the trailer cannot pass noise off as plaintext.
@@ -586,7 +587,7 @@ class RpcLayer:
         keyring: Keyring,
         *,
         limits: Limits = DEFAULTS,
-        begin: Callable[[Keyring, int | None], Handshake] = token_handshake.begin,
+        begin: Callable[[Keyring, int | None], TokenHandshake] = token_handshake.begin,
         search: SearchBudget | None = None,
         pdus: bool = True,
         logons: Iterator[int] | None = None,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from analyzer.auth.security_types import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
-from analyzer.auth.token_handshake import is_first_token
+from analyzer.auth.security_types import SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.token_handshake import TokenHandshake, is_first_token
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import number_of
 from analyzer.core.printable_text import counted
@@ -40,7 +40,7 @@ class Security:
     """One security context of a DCERPC association: its handshake, its keys, and the outcome of its logon."""
 
     def __init__(
-        self, auth_type: int, level: int, handshake: Handshake, search: SearchBudget, logon: int | None = None
+        self, auth_type: int, level: int, handshake: TokenHandshake, search: SearchBudget, logon: int | None = None
     ) -> None:
         """`logon` is the number of this security context's logon, None if no message of its handshake was captured."""
         self.logon = logon
@@ -73,14 +73,15 @@ class Security:
 
     @property
     def identity(self) -> Identity:
-        """The identity that authenticated this security context, as far as its tokens show. Only tokens change it."""
+        """The identity that authenticated this security context of an association, as far as its tokens show. Only tokens change
+        it."""
         if self._identity is None:
             self._identity = self._handshake.identity
         return self._identity
 
     @property
     def is_answer_alone(self) -> bool:
-        """Whether only the acceptor's tokens of this security context's handshake came so far."""
+        """Whether only the acceptor's tokens for this security context of an association came so far."""
         return self._heard == {"acceptor"}
 
     @property
@@ -90,7 +91,7 @@ class Security:
 
     @property
     def mechanism(self) -> str:
-        """The name of this security context's mechanism in reports, such as `ntlm`."""
+        """The name of the mechanism in reports, such as `ntlm`, for this security context of an association."""
         if (mechanism := self.identity.mechanism) is not None:
             return mechanism
         return _MECHANISMS.get(self.auth_type, "") if self.auth_type in AuthType else f"auth-{self.auth_type:#x}"
@@ -176,8 +177,8 @@ class Security:
         self._refusal = self._refusal or (by, status, words)
 
     def _seen(self) -> tuple[bool, str]:
-        """Returns whether the server's decision on this logon stays open though its answers were captured, and in words what was
-        seen."""
+        """Returns whether the server's decision on this security context stays open though its answers were captured, and in words
+        what was seen."""
         if self._is_answered:
             return False, "a call under it was answered"
         if self._refusal is not None:
@@ -285,7 +286,7 @@ class SecurityTable:
     """The security contexts of one DCERPC association, by auth_context_id."""
 
     def __init__(
-        self, begin: Callable[[int], Handshake], search: SearchBudget, most: int, logons: Iterator[int]
+        self, begin: Callable[[int], TokenHandshake], search: SearchBudget, most: int, logons: Iterator[int]
     ) -> None:
         """`most` is the largest number of security contexts that are kept; `forgotten` counts the ones dropped for that. `logons`
         numbers their logons."""

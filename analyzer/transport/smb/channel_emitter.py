@@ -54,7 +54,7 @@ class Emitter:
         self._piece, self._last = piece, stop
 
     def take_events(self) -> list[Event]:
-        """Returns all events of the SMB connection collected so far, and keeps none."""
+        """Returns all events that the emitter collected so far, and keeps none."""
         events, self._events = self._events, []
         self._batch = self._piece = None
         return events

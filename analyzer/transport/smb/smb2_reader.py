@@ -59,7 +59,7 @@ from analyzer.transport.smb.smb2_header import (
     lies_outside,
     read_header,
 )
-from analyzer.transport.smb.smb2_session_setup import STATUS_USER_SESSION_DELETED, Smb2Sessions, Smb2Setup
+from analyzer.transport.smb.smb2_sessions import STATUS_USER_SESSION_DELETED, Smb2Sessions, Smb2Setup
 from analyzer.transport.smb.smb3_crypto import TRANSFORM_LEN
 from analyzer.transport.smb.smb_connection_state import ConnectionState, SharedState
 from analyzer.transport.smb.smb_framing import LostMessages, Message
@@ -69,10 +69,8 @@ from analyzer.transport.smb.trees_and_opens import (
     OpenKind,
     SentAlready,
     SentData,
-    grants_durability,
     may_be_sent_again,
     pipe_name,
-    reopened_file_id,
     whole_file_id,
 )
 from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
@@ -147,7 +145,7 @@ class Operation(Struct, frozen=True):
 
     @property
     def body(self) -> Cursor:
-        """A cursor on the body of the SMB2 message, behind the header."""
+        """A cursor on the body of the SMB2 message that is read, behind its header."""
         return Cursor(self.message.head.data, HEADER_LEN)
 
 
@@ -213,7 +211,7 @@ class Smb2Reader:
             self._decode_error(direction, message, message, error)
 
     def decrypt(self, direction: Direction, message: Message) -> Message | None:
-        """Returns the message inside an encrypted SMB2 message, None if it stays encrypted."""
+        """Reads on inside an encrypted SMB2 message: returns the message in it, None if it stays encrypted."""
         if message.stop - message.start < TRANSFORM_LEN:
             self._unreadable(direction, message, "its header is not in the capture")
             return None
@@ -491,7 +489,7 @@ class Smb2Reader:
         request.path = _text(cur.data, cur.u16("create.ofs_name"), cur.u16("create.len_name"))
         self._keeps(request, len(request.path))
         request.is_replay = bool(operation.header.flags & FLAG_REPLAY)
-        request.reopens = reopened_file_id(cur)
+        request.reopens = _reopened_file_id(cur)
 
     def _create_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         assert session is not None
@@ -507,7 +505,7 @@ class Smb2Reader:
         if opened is None:
             opened = _opened(request, session, self._state.shared)
             session.add_open(file_id, opened, self._out)
-            if grants_durability(cur):
+            if _grants_durability(cur):
                 self._state.shared.durable.granted(session, file_id, opened)
         compound = request.compound
         if compound is not None and compound.file_id is None:
@@ -676,3 +674,51 @@ def _other(direction: Direction) -> Direction:
 def _text(data: bytes, start: int, length: int) -> str:
     raw = Cursor(data, min(start, len(data))).take_bytes("name", length)
     return raw[: len(raw) & ~1].decode("utf-16-le", "replace").partition("\0")[0]
+
+
+# --------------------------------------------------------------------------------------------------------- create contexts
+
+
+# Contexts of a CREATE that are read; the lengths of what says where they lie, of the fixed part of one, and of a FileId.
+_MAX_CONTEXTS = 32
+_PLACE_LEN, _CONTEXT_LEN, _FILE_ID_LEN = 8, 16, 16
+_DURABLE = (b"DHn", b"DH2")
+
+
+def _reopened_file_id(cur: Cursor) -> bytes | None:
+    """Reads in an SMB2 CREATE request the FileId of the durable open that it opens again (contexts DHnC, DH2C), None if it asks for
+    a new open ([MS-SMB2] sections 2.2.13.2.4 and 2.2.13.2.12). The cursor stands at CreateContextsOffset."""
+    found = _create_contexts(cur)
+    value = found.get(b"DHnC") or found.get(b"DH2C") or b""
+    return value[:_FILE_ID_LEN] if len(value) >= _FILE_ID_LEN else None
+
+
+def _grants_durability(cur: Cursor) -> bool:
+    """Reads whether the create contexts of an SMB2 CREATE response make the open durable or persistent ([MS-SMB2] sections
+    2.2.14.2.3 and 2.2.14.2.12). The cursor stands at CreateContextsOffset."""
+    found = _create_contexts(cur)
+    return b"DHnQ" in found or b"DH2Q" in found
+
+
+def _create_contexts(fixed: Cursor) -> dict[bytes, bytes]:
+    """Reads the create contexts of an SMB2 CREATE message by name ([MS-SMB2] section 2.2.13.2), as far as they were captured."""
+    found: dict[bytes, bytes] = {}
+    if fixed.left < _PLACE_LEN:
+        return found
+    data, start, length = fixed.data, fixed.u32("create.ofs_contexts"), fixed.u32("create.len_contexts")
+    stop = min(start + length, len(data))
+    if length < _CONTEXT_LEN or not any(data.find(name, start, stop) >= 0 for name in _DURABLE):
+        return found
+    for _ in range(_MAX_CONTEXTS):
+        if stop - start < _CONTEXT_LEN:
+            break
+        cur = Cursor(data, start, stop)
+        step, name_at, name_len = cur.u32("context.next"), cur.u16("context.ofs_name"), cur.u16("context.len_name")
+        cur.skip("context.reserved", 2)
+        data_at, data_len = cur.u16("context.ofs_data"), cur.u32("context.len_data")
+        name = data[start + name_at : min(start + name_at + name_len, stop)]
+        found[name] = data[start + data_at : min(start + data_at + data_len, stop)]
+        if step < _CONTEXT_LEN:
+            break
+        start += step
+    return found

@@ -9,8 +9,7 @@ from msgspec import Struct, field
 
 from analyzer.auth.kdc_replies import Tickets
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_types import Handshake
-from analyzer.auth.token_handshake import begin
+from analyzer.auth.token_handshake import TokenHandshake, begin
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.session_and_handle_numbers import Numbers
@@ -61,11 +60,11 @@ class SharedState(Struct):
     # A second reading need not check them.
     checks_signatures: bool = True
 
-    def handshake(self) -> Handshake:
-        """Begins to follow the handshake of a new SMB logon, with the state that all connections share."""
+    def handshake(self) -> TokenHandshake:
+        """Begins to follow a new handshake, with the keyring and the tickets that all SMB connections share."""
         return begin(self.keyring, tickets=self.tickets)
 
-    def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
+    def logon(self, handshake: TokenHandshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
         """Makes a new SMB logon, numbered by the shared state, whose first message was captured at that time."""
         return SessionLogon(next(self.numbers.smb_logons), handshake, time_ns, frames)
 
@@ -115,7 +114,7 @@ class ConnectionState(Struct):
         self.note("malformed", f"{text}, and so it is read", message.frames)
 
     def note_marks(self, marks: Iterable[str], message: Message, out: Emitter) -> None:
-        """Emits the marks of the client's program in an SMB message of the connection."""
+        """Emits with the ends of this SMB connection the marks of the client's program in a message."""
         if found := tuple(marks):
             out.append(ClientMarks(self.client, self.server, message.time_ns, message.frames[:MAX_FRAMES], found))
 

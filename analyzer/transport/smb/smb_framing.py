@@ -36,7 +36,7 @@ from analyzer.transport.tcp.protocol_recognition import (
     NETBIOS_HEADER_LEN,
     SESSION_MESSAGE,
     SESSION_REQUEST,
-    find_header,
+    recognise_header,
 )
 from analyzer.transport.tcp.stream_events import Gap
 
@@ -246,7 +246,7 @@ class Framing:
                 end = stop
                 if self._state is FramingState.IN_MESSAGE:
                     if at == start and data.data[at + HEADER_LEN : at + _BEGINNING_LEN] in MAGICS:
-                        is_header = find_header(data.data[at : at + HEADER_SPAN]) == 0
+                        is_header = recognise_header(data.data[at : at + HEADER_SPAN]) == 0
                         self._mend(out, goes_on=is_header, is_over=is_header)
                         if self._state is not FramingState.IN_MESSAGE:
                             continue
@@ -356,7 +356,7 @@ class Framing:
             self._reason = self._reason or "the stream ends inside the message"
             last = self._held.take_all()
             self._held.append(last)
-            at = find_header(last.data[self._prefix :])
+            at = recognise_header(last.data[self._prefix :])
             if at >= 0:
                 text = (
                     f"{self._place}: an SMB message announces {self._total} bytes, but the stream ends before, and another SMB "
@@ -383,7 +383,7 @@ class Framing:
         return at - HEADER_LEN - last.length
 
     def _mend(self, out: list[Framed], *, goes_on: bool, is_over: bool = False) -> None:
-        """Ends the incoming SMB messages that announce more bytes than they have, where that is proven.
+        """Frames incoming SMB messages shorter than they announce, where that is proven (`message_ends`).
 
         `is_over`: no more of the message comes. If it announced fewer bytes than its fields state, it has these.
         """
@@ -415,7 +415,7 @@ class Framing:
         end, held = HEADER_LEN + own, len(self._held)
         if held < end:
             return own if waits and own <= _MOST_AWAITED else None
-        found = find_header(self._held.peek(end + MAX_PADDING + HEADER_SPAN)[end:])
+        found = recognise_header(self._held.peek(end + MAX_PADDING + HEADER_SPAN)[end:])
         if 0 <= found <= MAX_PADDING:
             return own + found
         announced = HEADER_LEN + self._total
@@ -488,7 +488,7 @@ class Framing:
     def _seek(self) -> bool:
         """Drops framing bytes before the next SMB header. Returns False if none is in sight."""
         held = self._held.take_all()
-        found = find_header(held.data)
+        found = recognise_header(held.data)
         keep = found if found >= 0 else max(len(held) - HEADER_SPAN + 1, 0)
         self._skipped += keep
         self._held.append(held[keep:])

@@ -21,7 +21,7 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.channel.channels import Channels
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.smb2_reader import ENCRYPTED, PLAIN, Smb2Reader, Transforms
-from analyzer.transport.smb.smb2_session_setup import SETUP_COST
+from analyzer.transport.smb.smb2_sessions import SETUP_COST
 from analyzer.transport.smb.smb_connection_state import ConnectionState, KeyLog, MessageLog, SharedState
 from analyzer.transport.smb.smb_framing import Framed, Framing, LostMessages, Message, NetbiosNames
 from analyzer.transport.smb.smb_session import KnownSessions
@@ -87,7 +87,8 @@ class SmbConnection:
         return self._out.take_events()
 
     def open_since(self, since_ns: int) -> int | None:
-        """Returns the earliest beginning, from `since_ns` on, of an SMB message of the connection that is not whole."""
+        """Returns since when this connection of the SMB layer waits for the rest of a message: the earliest time from `since_ns`
+        on."""
         return earliest((framing.since_ns for framing in self._framings if framing is not None), since_ns)
 
     def finish(self) -> list[Event]:
@@ -276,7 +277,7 @@ class SmbLayer:
         return [event]
 
     def open_since(self, since_ns: int) -> int | None:
-        """Returns the earliest beginning, from `since_ns` on, of an SMB message that is not whole."""
+        """Returns since when the SMB layer waits for the rest of a message: the earliest time from `since_ns` on."""
         return earliest((each.open_since(since_ns) for each in self._connections.values()), since_ns)
 
     def finish(self) -> list[Event]:

@@ -1,7 +1,7 @@
 """SMB sessions: their logons, trees and opens, and the channels of opened pipes.
 
-A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionId. `smb2_session_setup` makes these transitions for
-SMB2, `smb1_session_setup` those of SMB1:
+A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionId. `smb2_sessions` makes these transitions for SMB2,
+`smb1_sessions` those of SMB1:
 
     state        input                                                 next state
     -            SESSION_SETUP response with MORE_PROCESSING_REQUIRED   IN SETUP (in `setups`)
@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth.security_types import Handshake
+from analyzer.auth.token_handshake import TokenHandshake
 from analyzer.core.byte_origins import FrameTable, Source
 from analyzer.core.error_code_names import nt_status_name
 from analyzer.core.traced_bytes import TracedBytes
@@ -63,7 +63,7 @@ class KnownSessions:
         self._over: dict[int, list[_Traits]] = {}
 
     def register(self, session: Session) -> None:
-        """Registers an SMB session by its id when a connection uses it."""
+        """Makes an SMB session known by its id to all connections, when one uses it."""
         known = self._by_id.setdefault(session.session_id, [])
         if session not in known:
             known.append(session)
@@ -121,8 +121,8 @@ class KnownSessions:
 
 
 def _may_be_bound(former: ConnectionState, state: ConnectionState) -> bool:
-    """Whether two connections may share an SMB session. A server accepts a binding only from the client that began the session,
-    which it knows by its GUID ([MS-SMB2] section 3.3.5.5.2)."""
+    """Whether a known SMB session of one connection may be that of another one too. A server accepts a binding only from the client
+    that began the session, which it knows by its GUID ([MS-SMB2] section 3.3.5.5.2)."""
     is_client = None in (former.client_guid, state.client_guid) or former.client_guid == state.client_guid
     is_server = state.server_guid is not None and former.server_guid == state.server_guid
     return is_client and (is_server or former.server == state.server)
@@ -174,7 +174,7 @@ class Undecrypted(Struct):
 class SessionLogon:
     """One logon of an SMB session, as its messages show it: the identity that the client claimed, and what the server granted."""
 
-    def __init__(self, number: int, handshake: Handshake | None, time_ns: int, frames: Iterable[int]) -> None:
+    def __init__(self, number: int, handshake: TokenHandshake | None, time_ns: int, frames: Iterable[int]) -> None:
         self.number = number
         self.handshake = handshake
         self.first_time_ns = time_ns
@@ -300,7 +300,7 @@ class Session:
         self._takes(-self._memory)
 
     @property
-    def handshake(self) -> Handshake | None:
+    def handshake(self) -> TokenHandshake | None:
         """The handshake that gave the SMB session its keys, None if it was not captured."""
         return self.began.handshake if self.began is not None else None
 
@@ -335,7 +335,7 @@ class Session:
 
     @property
     def former_opener(self) -> SessionLogon | None:
-        """The SMB logon of an open that was made at an unknown time, None if several accounts are possible."""
+        """The logon of this SMB session for what was opened at an unknown time, None if several accounts are possible."""
         began = self.began
         is_one = began is not None and all(one.account == began.identity.account for one in self.later)
         return self.opener if is_one and began is not None and began.begins else None
@@ -435,7 +435,7 @@ class Session:
             self._make_channel(opened)
 
     def open_of(self, file_id: bytes, out: Emitter) -> Open:
-        """Returns the open of the SMB session that a message names. An open from before the capture is made, of unknown kind."""
+        """Returns the open of this SMB session that a message names. One from before the capture is added, of unknown kind."""
         opened = self.opens.get(file_id)
         if opened is None:
             opened = Open("unknown", None)
@@ -452,7 +452,7 @@ class Session:
             out.append(ChannelClosed(opened.channel))
 
     def detach(self, file_id: bytes) -> Open | None:
-        """Removes an open from the SMB session, because it moves to another session or is closed. Returns None if there is none."""
+        """Removes an open from this SMB session, because another session takes it over or it is closed. None if there is none."""
         opened = self.opens.pop(file_id, None)
         if opened is None:
             return None
@@ -466,7 +466,7 @@ class Session:
         return opened
 
     def _crowd(self, what: str, text: str) -> None:
-        """Notes, once for each SMB session, that the oldest open or tree was dropped."""
+        """Notes once that this SMB session has so many opens or trees that the oldest is dropped."""
         if what not in self._crowded:
             self._crowded.add(what)
             self.state.note("limit", text, tuple(self.frames[:1]))
@@ -522,7 +522,7 @@ class Session:
         *,
         fresh: bool = True,
     ) -> None:
-        """Delivers the bytes `span` of an SMB message as data and gaps of its pipe's channel. Data of files are dropped."""
+        """Delivers to a pipe of this SMB session the bytes `span` of a message: data and gaps. Data of files are dropped."""
         if opened.kind == "file" or span[0] == span[1]:
             return
         if not opened.is_dcerpc and not self._carries_dcerpc(opened, message, span, out):
@@ -542,7 +542,7 @@ class Session:
             fresh = False
 
     def _carries_dcerpc(self, opened: Open, message: Message, span: tuple[int, int], out: Emitter) -> bool:
-        """Decides by the first bytes of its data whether an SMB open carries DCERPC."""
+        """Decides for this SMB session whether an open of it carries DCERPC, by the first bytes of its data."""
         first = next(message.spans(*span))
         head = None
         if not isinstance(first, Hole):
@@ -566,8 +566,8 @@ class Session:
     def lost(
         self, from_client: bool, asked: set[bytes] | None, what: Message | LostMessages, reason: str, out: Emitter
     ) -> None:
-        """Emits gaps for the SMB session's pipes that may have lost data: those of the FileIds `asked`, or all. It does so once
-        until data comes."""
+        """States gaps for the pipes of this SMB session that may have lost data: those of the FileIds `asked`, or all. It does so
+        once until data comes."""
         intact = self._intact[from_client]
         if not intact:
             return
@@ -583,7 +583,7 @@ class Session:
             out.append(ChannelGap(channel, from_client, None, what.frames, reason, captured))
 
     def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter) -> None:
-        """Delivers DCERPC that answers an SMB request from before the capture, on the pipe that is met first."""
+        """Delivers DCERPC that answers a request from before the capture, on the pipe of this SMB session that is met first."""
         if self.orphan is None:
             self.orphan = Open("unknown", None, logon=self.former_opener)
         self.deliver(self.orphan, False, message, span, smb, out)
@@ -739,7 +739,7 @@ class SessionTimes:
             session.seen(time_ns)
 
     def flush(self) -> None:
-        """Passes the noted times of messages on to their SMB session."""
+        """Passes the times that were noted for an SMB session on to it."""
         session, source = self.session, self.source
         if session is not None and source is not None:
             times = source.times(min(self.first, self.last), max(self.first, self.last) + 1)

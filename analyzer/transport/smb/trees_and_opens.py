@@ -40,7 +40,6 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from analyzer.core.byte_cursor import Cursor
 from analyzer.core.byte_origins import FrameExtent, Source
 from analyzer.core.events import Event
 from analyzer.results.connection import Channel
@@ -151,11 +150,8 @@ DurableKey = tuple[str, bytes]
 
 # So many of what a client sent last over a pipe are compared with what it sends again.
 _MOST_SENT = 16
-_MAX_CONTEXTS = 32
-_PLACE_LEN, _CONTEXT_LEN, _FILE_ID_LEN = 8, 16, 16
 # The header of a DCERPC PDU, the place of its flags, and those of a PDU that is first and last (C706 section 12.6.3.1).
 _HEAD_LEN, _FLAGS_AT, _WHOLE = 16, 3, 0x03
-_DURABLE = (b"DHn", b"DH2")
 
 
 class SentData(Struct):
@@ -277,42 +273,3 @@ def may_be_sent_again(session: Session, opened: Open) -> bool:
     return opened.kind == "pipe" and (
         opened.sent is not None or opened.durable is not None or len(session.connections) > 1
     )
-
-
-def reopened_file_id(cur: Cursor) -> bytes | None:
-    """Returns the FileId of the durable open that a CREATE request opens again (contexts DHnC, DH2C), None if it asks for a new
-    open ([MS-SMB2] sections 2.2.13.2.4 and 2.2.13.2.12). The cursor stands at CreateContextsOffset."""
-    found = _contexts(cur)
-    value = found.get(b"DHnC") or found.get(b"DH2C") or b""
-    return value[:_FILE_ID_LEN] if len(value) >= _FILE_ID_LEN else None
-
-
-def grants_durability(cur: Cursor) -> bool:
-    """Whether the create contexts of a CREATE response make the open durable or persistent ([MS-SMB2] sections 2.2.14.2.3 and
-    2.2.14.2.12). The cursor stands at CreateContextsOffset."""
-    found = _contexts(cur)
-    return b"DHnQ" in found or b"DH2Q" in found
-
-
-def _contexts(fixed: Cursor) -> dict[bytes, bytes]:
-    """Returns the create contexts of an SMB2 open by name ([MS-SMB2] section 2.2.13.2), as far as they were captured."""
-    found: dict[bytes, bytes] = {}
-    if fixed.left < _PLACE_LEN:
-        return found
-    data, start, length = fixed.data, fixed.u32("create.ofs_contexts"), fixed.u32("create.len_contexts")
-    stop = min(start + length, len(data))
-    if length < _CONTEXT_LEN or not any(data.find(name, start, stop) >= 0 for name in _DURABLE):
-        return found
-    for _ in range(_MAX_CONTEXTS):
-        if stop - start < _CONTEXT_LEN:
-            break
-        cur = Cursor(data, start, stop)
-        step, name_at, name_len = cur.u32("context.next"), cur.u16("context.ofs_name"), cur.u16("context.len_name")
-        cur.skip("context.reserved", 2)
-        data_at, data_len = cur.u16("context.ofs_data"), cur.u32("context.len_data")
-        name = data[start + name_at : min(start + name_at + name_len, stop)]
-        found[name] = data[start + data_at : min(start + data_at + data_len, stop)]
-        if step < _CONTEXT_LEN:
-            break
-        start += step
-    return found

@@ -73,8 +73,8 @@ _HEADER = re.compile(rb"\x00[\x00-\xff]{3}(?:\xfeSMB\x40\x00|[\xff\xfd\xfc]SMB)"
 HEADER_SPAN = 10
 
 
-def find_header(data: bytes) -> int:
-    """Recognises SMB: returns the position of the first framed header in bytes of a TCP stream, -1 if there is none."""
+def recognise_header(data: bytes) -> int:
+    """Recognises SMB within a TCP stream: returns the position of the first framed header in its bytes, -1 if there is none."""
     found = _HEADER.search(data)
     return found.start() if found else -1
 
@@ -135,7 +135,7 @@ class Recognition:
         return isinstance(self._states.get(connection.number), str)
 
     def forget(self, connection: Connection) -> None:
-        """Forgets a TCP connection that has ended."""
+        """Forgets what was recognised of a TCP connection that has ended."""
         self._states.pop(connection.number, None)
 
     def _undecided(self, event: StreamBatch | Gap, out: list[Event], others: list[Connection]) -> None:
@@ -199,7 +199,7 @@ class _Undecided:
         self.items.append(item)
         run = self._runs[way] = self._runs[way] + item.data.data
         self._left -= len(item.data)
-        if (self._fresh[way] and _is_smb(run)) or (self._patient and find_header(run) >= 0):
+        if (self._fresh[way] and _is_smb(run)) or (self._patient and recognise_header(run) >= 0):
             return "smb"
         for begin in {0, start} if self._fresh[way] else {start}:
             if looks_like_dcerpc(run[begin : begin + _ENOUGH]):
@@ -230,7 +230,7 @@ class _Undecided:
         self._fresh[way] = False
 
     def client_direction(self) -> Direction:
-        """Returns the TCP direction that carries requests, as far as the PDU that decided shows it."""
+        """Returns the TCP direction that carries requests, as far as the PDU shows it by which the protocol was recognised."""
         if self._sender_ptype is None or self._sender_ptype[1] in _CLIENT_PTYPES:
             return self._sender_ptype[0] if self._sender_ptype else 0
         return 1 if self._sender_ptype[0] == 0 else 0

@@ -43,8 +43,6 @@ from analyzer.transport.tcp.tcp_states import (
     FlowState,
     Half,
     TcpTimeouts,
-    highest,
-    lowest,
 )
 
 # Farther off than this in both numbers, a segment is not of this connection: senders are a few MiB ahead at most. As many
@@ -105,10 +103,10 @@ class Reassembler:
             batch = self._deliver(half, event)
             if self._recognition.is_ours(flow.connection):
                 return (batch,)
-            return self._recognised([batch])
+            return self._without_others([batch])
         out: list[Event] = []
         for segment in event:
-            out.extend(self._recognised(self._segment(segment)))
+            out.extend(self._without_others(self._segment(segment)))
         return out
 
     def open_since(self, since_ns: int) -> int | None:
@@ -123,7 +121,7 @@ class Reassembler:
         for flow in list(self._flows.values()):
             events: list[Event] = []
             self._close(flow, "end", events)
-            out.extend(self._recognised(events))
+            out.extend(self._without_others(events))
         self._halves.clear()
         self._flows.clear()
         return out
@@ -149,8 +147,8 @@ class Reassembler:
         self._order.recent.add(batch, item.count)
         return batch
 
-    def _recognised(self, events: list[Event]) -> list[Event]:
-        """Returns the stream events of TCP connections that carry a protocol of ours, and marks other connections as IGNORED."""
+    def _without_others(self, events: list[Event]) -> list[Event]:
+        """Returns the reassembled stream events of connections of ours. Other connections are reassembled no more (IGNORED)."""
         if not events:
             return events
         out, others = self._recognition.feed(events)
@@ -501,3 +499,24 @@ def _is_out_of_window(half: Half, item: Segment) -> bool:
         _FAR_OFF < (number - place.next) & MASK < (1 << 32) - _FAR_OFF
         for number, place in ((item.seq, half), (item.ack, half.other))
     )
+
+
+def is_before(one: int, two: int) -> bool:
+    """Whether TCP sequence number `one` lies before `two`, where a connection begins (RFC 1982 serial arithmetic)."""
+    return (one - two) & MASK > 0x7FFFFFFF
+
+
+def lowest(numbers: list[int]) -> int:
+    """Returns the first of the TCP sequence numbers where a connection may begin, in serial order."""
+    found = numbers[0]
+    for number in numbers:
+        found = number if is_before(number, found) else found
+    return found
+
+
+def highest(numbers: list[int]) -> int:
+    """Returns the last of the TCP sequence numbers where a connection may begin, in serial order."""
+    found = numbers[0]
+    for number in numbers:
+        found = number if is_before(found, number) else found
+    return found

@@ -81,7 +81,7 @@ class _Delivered(Struct, eq=False):
     ranges: tuple[tuple[int, int], tuple[int, int]] | None = None
 
     def has(self, direction: Direction, start: int, stop: int) -> bool:
-        """Whether the delivered batch has bytes of a TCP direction between the offsets `start` and `stop`."""
+        """Whether this batch, delivered in order, has bytes of a TCP direction between the offsets `start` and `stop`."""
         if self.ranges is None:
             batch = self.batch
             replied = batch.replied
@@ -110,8 +110,8 @@ class Recent:
     def deliveries_of(
         self, connection: Connection, direction: Direction, start: int, stop: int
     ) -> Iterator[tuple[int, TracedBytes]]:
-        """Yields offset and data of delivered TCP segments of a direction, the last one first, from batches with bytes between
-        `start` and `stop`."""
+        """Yields offset and data of a direction's TCP segments that were delivered in order, the last one first, from batches with
+        bytes between `start` and `stop`."""
         left = _RECENT
         for delivered in reversed(self._batches):
             if delivered.batch.connection is connection and delivered.has(direction, start, stop):
@@ -215,8 +215,8 @@ class Ordering:
 
     @staticmethod
     def _take_ack(half: Half, item: Segment, seq: int) -> int:
-        """Takes a TCP acknowledgement; returns the position up to which it newly acknowledges the other direction, 0 if nothing is
-        new."""
+        """Takes the acknowledgement of a segment in order; returns the position up to which it newly acknowledges the other
+        direction, 0 if nothing is new."""
         other, need = half.other, 0
         if other.state is UNKNOWN:
             other.start_at(item.ack)

@@ -240,24 +240,3 @@ class Flow:
     def has_events(self) -> bool:
         """Whether data of this TCP connection was delivered or given up."""
         return self.gapped or any(half.frame is not None for half in self.halves)
-
-
-def is_before(one: int, two: int) -> bool:
-    """Whether TCP sequence number `one` lies before `two` in the state of a direction (RFC 1982 serial arithmetic)."""
-    return (one - two) & MASK > 0x7FFFFFFF
-
-
-def lowest(numbers: list[int]) -> int:
-    """Returns the first of the TCP sequence numbers in a direction's state, in serial order."""
-    found = numbers[0]
-    for number in numbers:
-        found = number if is_before(number, found) else found
-    return found
-
-
-def highest(numbers: list[int]) -> int:
-    """Returns the last of the TCP sequence numbers in a direction's state, in serial order."""
-    found = numbers[0]
-    for number in numbers:
-        found = number if is_before(found, number) else found
-    return found

@@ -375,7 +375,7 @@ def test_standard_output_that_takes_no_more_leads_nowhere_from_then_on(
         monkeypatch.setattr(sys, "stdout", out)
 
         def fails() -> None:
-            with gate.guarded_output() as stream:
+            with gate.text_output() as stream:
                 assert stream is out
                 stream.write("half")
                 raise error
@@ -394,7 +394,7 @@ def test_standard_output_that_takes_no_more_leads_nowhere_from_then_on(
 def test_no_standard_output_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     gate.abandon_output()
-    with pytest.raises(StreamClosedError, match="standard output is closed"), gate.guarded_output():
+    with pytest.raises(StreamClosedError, match="standard output is closed"), gate.text_output():
         pytest.fail("opened")
 
 

@@ -14,9 +14,9 @@ from analyzer.interfaces.buffers.ambiguous_readings import (
     id_paddings,
     string_offsets,
     string_table_base,
-    without_unpaired,
 )
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces.buffers.windows_text import without_unpaired
 from tests.build.buffers import string_table, wide
 from tests.interfaces.buffers.strategies import names, u32
 

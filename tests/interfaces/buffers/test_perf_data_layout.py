@@ -13,9 +13,15 @@ from msgspec.structs import replace
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer, plain_decode
 from analyzer.interfaces.buffers.known_layouts import SameLayout
 from analyzer.interfaces.buffers.perf_data_layout import MAX_BYTES, Grid, PerfDataParts, PerfDataReader, read_perf_data
-from analyzer.interfaces.buffers.perf_data_trees_and_rows import PerfColumns, values_of
+from analyzer.interfaces.buffers.perf_data_trees import values_of
 from analyzer.interfaces.buffers.tree_texts import TreeTexts
-from analyzer.interfaces.buffers.value_rows import columns_of, perf_data_columns, perf_data_rows, plain_perf_data_rows
+from analyzer.interfaces.buffers.value_rows import (
+    PerfColumns,
+    columns_of,
+    perf_data_columns,
+    perf_data_rows,
+    plain_perf_data_rows,
+)
 from analyzer.results.buffer_kinds import BufferKind
 from tests.build.buffers import Block, perf_data
 from tests.interfaces.buffers.strategies import any_buffer, damaged, perf_datas, u32

@@ -11,7 +11,7 @@ from analyzer.results.connection import Channel
 from analyzer.results.methods.perflib import INTERFACE, Opnum
 from analyzer.results.security import Identity
 from analyzer.transport.rpc.call_pairing import CallSide, PduList, PendingCall, Presentation, SideState
-from analyzer.transport.rpc.exchange import _NO_SECURITY
+from analyzer.transport.rpc.exchange_maker import _NO_SECURITY
 from analyzer.transport.rpc.pdu import Syntax
 from tests.build.calls import NO_HANDLE, Calls, altered, analysis_of
 from tests.build.rpc import CHANNEL, SMB

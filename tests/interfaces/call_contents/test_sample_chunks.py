@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from analyzer.interfaces.call_contents import raw_samples as module
-from analyzer.interfaces.call_contents.answers_with_names import Bindings
+from analyzer.interfaces.call_contents.bound_answers import Bindings
 from analyzer.interfaces.call_contents.raw_samples import SampleChunk, sample_chunks, sample_records
 from analyzer.results.analysis import Analysis
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, winperf

@@ -26,7 +26,7 @@ from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.calls.query_state import QueryView
 from analyzer.transport.channel.channels import ChannelGap
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, unanswered, winreg
 from tests.build.rpc import CHANNEL
@@ -248,7 +248,7 @@ class Followed:
     def move(self, first: int) -> None:
         """Leaves the calls before a place behind."""
         moved = CallTable()
-        order = [moved.append(self.calls[self.following.position(at)]) for at in range(first, self.placed)]
+        order = [moved.append(self.calls[self.following.row_of(at)]) for at in range(first, self.placed)]
         self.following.moved(first, moved, order)
         self.calls, self.first = moved, first
 

@@ -22,7 +22,7 @@ from analyzer.results.methods.perflib import BUFFER_KIND_OF_CODE
 from analyzer.results.records.sample import NamesFacts
 from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.transport.channel.channels import ChannelGap
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_COUNTERSET, Calls, altered, sealed
 from tests.build.rpc import CHANNEL, WINREG

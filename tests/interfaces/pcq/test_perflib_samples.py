@@ -7,8 +7,9 @@ from struct import pack
 import pytest
 
 from analyzer.interfaces.call_contents.raw_samples import sample_records
-from analyzer.interfaces.pcq.perflib_samples import is_text, perflib_samples
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.interfaces.pcq.perflib_samples import perflib_samples
+from analyzer.results.methods.perflib import is_text
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_COUNTERSET, Calls, analysis_of
 from tests.interfaces.pcq.test_perflib_layer import counterset_info

@@ -21,7 +21,7 @@ from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.results.reported_names.saved_metadata import Metadata, ServerMetadata
 from analyzer.results.security import AuthLevel
 from analyzer.transport.channel.channels import SmbInfo
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import Calls, analysis_of
 from tests.interfaces.resolution.test_order_of_calls import WHO, session
 from tests.interfaces.svcctl.test_service_layer import CREATE, HANDLE

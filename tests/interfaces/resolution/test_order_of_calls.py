@@ -8,7 +8,7 @@ from analyzer.results.calls.call_table import CallTable
 from analyzer.results.connection import LateLogon, SmbSession
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import CHANNEL, NO_SECURITY, Calls, analysis_of, smb_session
 
 WHO = Identity(

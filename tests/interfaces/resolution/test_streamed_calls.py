@@ -16,7 +16,7 @@ from analyzer.interfaces.resolution.streamed_calls import CallStream
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.calls.call import Call
 from analyzer.results.methods.perflib import INTERFACE
-from analyzer.transport.rpc.exchange import Exchange, OpenCall
+from analyzer.transport.rpc.exchange_maker import Exchange, OpenCall
 from tests.build.calls import MS, Calls
 from tests.interfaces.pcq.test_handle_following import CONVERSATION, LOST, conversation, facts
 from tests.interfaces.resolution.test_unbound_calls import DATA, nameless

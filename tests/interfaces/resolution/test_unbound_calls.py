@@ -28,7 +28,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Block, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_COUNTERSET, Calls, winreg
 from tests.build.counters import Info, registration_info

@@ -10,7 +10,7 @@ from analyzer.interfaces.winperf.winperf_samples import winperf_samples
 from analyzer.interfaces.winperf.winreg_layer import KeyPaths, WinregLayer
 from analyzer.results.calls.call import Call
 from analyzer.results.reported_names.counter_name_tables import NameTable
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Counter, Instance, Ndr, PerfObject, name_table, wide, winperf
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, altered, sealed, value_stub, winreg
 from tests.build.rpc import CHANNEL

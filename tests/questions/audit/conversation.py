@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.results.security import AuthLevel
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, string_table, wide, winperf
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, winreg
 from tests.questions.audit.handles import bound, closed

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Ndr
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, NO_HANDLE, Calls
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from struct import pack
 from uuid import UUID
 
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Block, instance_header, perf_data
 from tests.build.calls import COUNTERSET, Calls
 

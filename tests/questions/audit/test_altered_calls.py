@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.results.connection import Channel
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import analysis_of, sealed, with_stub
 from tests.build.rpc import CHANNEL
 from tests.questions.audit.conversation import perflib

@@ -14,7 +14,7 @@ from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.rule_registry import Level, Reads, Rule, catalogue, every_rule, of_calls, of_requests
 from analyzer.questions.audit.rule_verdicts import Actor, At, Outcome, Severity, failed, passed
 from analyzer.results.security import AuthLevel
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Ndr, identifier
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, OTHER_COUNTERSET, Calls, analysis_of
 from tests.questions.audit.handles import bound, closed

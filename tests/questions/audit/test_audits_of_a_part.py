@@ -13,7 +13,7 @@ from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.times_machines_and_users import Account, Party, TimeBound
 from analyzer.results.analysis import Analysis
 from analyzer.results.connection import Bound
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of, sealed

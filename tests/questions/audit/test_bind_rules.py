@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.questions.audit.audit_engine import Profile
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import perf_data
 from tests.build.calls import Calls, sealed
 from tests.build.rpc import (

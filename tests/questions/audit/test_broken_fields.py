@@ -20,7 +20,7 @@ from analyzer.interfaces.buffers.field_map import Field
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.call_evidence import Evidence
 from analyzer.questions.audit.findings_and_coverage import Finding
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import analysis_of, with_stub
 from tests.questions.audit import examples
 from tests.questions.audit.conversation import full_conversation

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.questions.audit.rules.handles import FOREIGN_HANDLES
 from analyzer.results.security import AuthLevel
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, NO_HANDLE, OTHER_HANDLE, Calls, sealed, winreg
 from tests.build.rpc import CHANNEL

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from analyzer.core.traced_bytes import untraced
 from analyzer.questions.audit.audit_engine import Profile
 from analyzer.results.methods.perflib import NONE_ID
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import identifier, instance_header, string_table, wide
 from tests.build.calls import COUNTERSET, MACHINE, OTHER_COUNTERSET, Calls, with_stub
 from tests.questions.audit.judging import Case, by_name, holds, judged

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.rule_verdicts import Outcome
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import analysis_of, with_stub
 from tests.questions.audit.conversation import full_conversation
 

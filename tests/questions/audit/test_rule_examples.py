@@ -10,7 +10,7 @@ from analyzer.core.events import Event
 from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.rule_registry import every_rule
 from analyzer.questions.audit.rule_verdicts import Outcome
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import Calls, analysis_of, sealed
 from tests.questions.audit import examples
 from tests.questions.audit.conversation import full_conversation, perflib, registry

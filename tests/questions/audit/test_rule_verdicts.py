@@ -26,7 +26,7 @@ from analyzer.questions.audit.rules.queries import _Covering, _StatusCase
 from analyzer.questions.audit.server_statements import InstanceList, Knowledge
 from analyzer.questions.audit.values_with_counters import NO_HANDLE
 from analyzer.results.methods.perflib import NONE_ID
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import identifier, instance_header
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, altered, analysis_of, sealed, unanswered
 from tests.written import Tables, held

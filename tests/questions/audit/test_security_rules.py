@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from analyzer.questions.audit.audit_engine import Profile
 from analyzer.questions.audit.rules.security import CODE_OF_METHOD
 from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import Calls, sealed
 from tests.build.rpc import CHANNEL
 from tests.questions.audit.judging import Case, by_name, holds, judged

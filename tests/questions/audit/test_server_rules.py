@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.core.events import Event
 from analyzer.questions.audit.rules.error_codes import COUNTERSET_FOUND
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import instance_header, perf_data, string_table
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, altered, sealed
 from tests.questions.audit.judging import Case, by_name, holds, judged

@@ -11,7 +11,7 @@ from analyzer.questions.audit.rule_verdicts import Actor
 from analyzer.questions.audit.rules.error_codes import RESOURCES, RETURN_VALUES
 from analyzer.questions.audit.rules.parameters import LIMITS, SIZES
 from analyzer.questions.audit.rules.stubs import ANSWERED_COUNTS, REQUEST_LAYOUTS
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Ndr, identifier
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, NO_HANDLE, Calls
 from tests.questions.audit.judging import Case, by_name, holds, judged

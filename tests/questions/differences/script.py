@@ -13,7 +13,7 @@ from analyzer.questions.differences.difference_records import Differences
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import SideName
 from analyzer.results.methods import scmr
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import (
     Block,
     Counter,

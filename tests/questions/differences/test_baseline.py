@@ -14,7 +14,7 @@ from analyzer.questions.differences.difference_records import Differences
 from analyzer.questions.differences.state_at_moment import at_moment
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import MS, analysis_of, sealed
 from tests.questions.differences.script import everything, perflib, polled, registry, services, told
 from tests.questions.differences.test_changes import of_server, with_identity

@@ -22,7 +22,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.records.difference import DifferenceRecord
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import Calls, analysis_of, sealed, winreg
 from tests.questions.differences.script import (
     REGISTRY,

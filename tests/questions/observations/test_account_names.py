@@ -7,7 +7,7 @@ from analyzer.questions.observations.admin_observations import LSARPC, SAMR
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.results.records.observation import Observation
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import Calls, altered, analysis_of
 
 DOMAIN, USER = b"\1" * 20, b"\2" * 20

@@ -20,7 +20,7 @@ from analyzer.results.connection import Bound, SmbSession
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.triage import TriageFile
 from analyzer.results.security import Decryption, Identity
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import (
     Block,
     Counter,

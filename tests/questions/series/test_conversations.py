@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from analyzer.interfaces.buffers.known_layouts import SameLayout
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
 from analyzer.interfaces.buffers.winperf_layout import WinperfReader
-from analyzer.interfaces.call_contents.answers_with_names import Bindings
+from analyzer.interfaces.call_contents.bound_answers import Bindings
 from analyzer.questions.series import reading_batches as readings_module
 from analyzer.questions.series.counter_paths import PathSelection
 from analyzer.questions.series.counter_records import counter_records

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.interfaces.buffers.wire_value_names import counter_type_name
+from analyzer.interfaces.buffers.counter_type_names import counter_type_name
 from analyzer.questions.series.formulas import (
     TYPES,
     Reading,

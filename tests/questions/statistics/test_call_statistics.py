@@ -27,7 +27,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallState
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import identifier, name_table, perf_data, winperf
 from tests.build.calls import (
     COUNTERSET,

@@ -1,8 +1,7 @@
 """Calls as records: what is stated of an answer alone, which are picked by their interface, GUIDs of either order of bytes."""
 
-from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.questions.filters.call_selection import Selection
-from analyzer.screens.views.timeline import Timeline
+from analyzer.screens.views.timeline import Timeline, timeline_records
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
 from tests.records import plain, plains
 

@@ -23,7 +23,7 @@ from analyzer.screens.formats.table_writer import table_of
 from analyzer.screens.formats.view_writer import json_lines, write
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, string_table, wide, winperf
 from tests.build.calls import CHANNEL, COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of, winreg
 from tests.interfaces.buffers.strategies import objects, perf_datas

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.statistics.handle_lifetimes import handle_records
 from analyzer.questions.statistics.hosts import host_records
@@ -19,6 +18,7 @@ from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import stats_records
+from analyzer.screens.views.timeline import timeline_records
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.records_document import DOCS, document, documented, record_types, schema_text

@@ -21,6 +21,7 @@ from analyzer.screens.formats.table_schema import (
     LEFT_OUT,
     columns_of,
     frame_of,
+    json_ready,
     merged_schema,
     number_cell,
     reading_schema,
@@ -227,6 +228,10 @@ def test_numbers_that_a_column_cannot_hold_are_null_there(
     value: object, unsigned: int | None, signed: int | None
 ) -> None:
     assert (number_cell(pl.UInt64())(value), number_cell(pl.Int64())(value)) == (unsigned, signed)
+
+
+def test_nested_values_are_json_text() -> None:
+    assert (json_ready(None), json_ready({"a": [1, None]})) == (None, '{"a":[1,null]}')
 
 
 def test_texts_that_have_no_utf_8_are_kept_as_escapes() -> None:

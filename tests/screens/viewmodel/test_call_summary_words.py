@@ -4,7 +4,7 @@ import pytest
 
 from analyzer.interfaces.buffers.winperf_layout import WINPERF
 from analyzer.screens.viewmodel.call_summary_words import answer_words
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
 from tests.build.calls import HANDLE, Calls, analysis_of, winreg
 

@@ -8,7 +8,6 @@ from rich.text import Text
 
 from analyzer.core.events import Event
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.table_writer import calls_table, problems_table, table_of
@@ -17,8 +16,8 @@ from analyzer.screens.views.metadata import SavedMetadata
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import Stats
-from analyzer.screens.views.timeline import Timeline
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.screens.views.timeline import Timeline, timeline_records
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.buffers import (
     Block,
     Counter,

@@ -46,7 +46,7 @@ from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.streamed_timeline import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.triage import Triage
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, wide, winperf

@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.transport.packet import block_dissector as dissector_module
-from analyzer.transport.packet.common_frame_shapes import ENOUGH_BYTES, ENOUGH_FRAMES, FEW_FRAMES
+from analyzer.transport.packet.block_dissector import ENOUGH_BYTES, ENOUGH_FRAMES, FEW_FRAMES
 from tests.build.packet import T0, block, both, ethernet, ipv4, rpc, smb2, tcp
 
 ETHERNET, RAW_IP = 1, 101

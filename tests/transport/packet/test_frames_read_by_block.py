@@ -18,13 +18,8 @@ import numpy as np
 import pytest
 
 from analyzer.capture.frame_blocks import FrameBlock, heads_of
-from analyzer.transport.packet.common_frame_shapes import (
-    FEWEST_FRAMES,
-    TcpFrames,
-    is_common,
-    may_begin_like_ours,
-    sort_out,
-)
+from analyzer.transport.packet.common_frame_shapes import FEWEST_FRAMES, TcpFrames, is_common, sort_out
+from analyzer.transport.packet.flow_candidates import may_begin_like_ours
 from analyzer.transport.packet.frame_dissector import Found, FrameDissector, LostSegment
 from analyzer.transport.packet.tunnels import Views
 from tests.build.packet import T0, ethernet, gre, ipv4, ipv6, tcp, udp

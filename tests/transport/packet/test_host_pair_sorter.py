@@ -9,8 +9,7 @@ from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.core.tcpip_encoding import ACK, SYN
 from analyzer.transport.packet import block_dissector as dissector_module
 from analyzer.transport.packet import host_pair_sorter
-from analyzer.transport.packet.block_dissector import flow_hash
-from analyzer.transport.packet.flow_candidates import flow_key
+from analyzer.transport.packet.flow_candidates import flow_hash, flow_key
 from analyzer.transport.packet.host_pair_sorter import FrameKind, FrameSorter, pair_of
 from tests.build.packet import (
     CLIENT,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.core.tcpip_encoding import ACK, SYN
-from analyzer.transport.packet import block_dissector
-from analyzer.transport.packet.block_dissector import flow_hash, flow_hashes
+from analyzer.transport.packet import block_dissector, flow_candidates
+from analyzer.transport.packet.flow_candidates import flow_hash, flow_hashes
 from analyzer.transport.packet.segment import Segment
 from analyzer.transport.packet.tunnels import Views
 from tests.build.packet import CLIENT, CLIENT6, SERVER, SERVER6, block, both, dissect, ethernet, ipv4, ipv6, smb2, tcp
@@ -107,7 +107,7 @@ def test_frames_that_are_read_one_by_one_wait_alike():
 
 @pytest.mark.parametrize(("limit", "most"), [("MOST_WAITING", 30), ("MOST_BYTES", 30 * 14)])
 def test_the_oldest_are_dropped_and_their_data_is_not(monkeypatch, limit, most):
-    monkeypatch.setattr(block_dissector, limit, most)
+    monkeypatch.setattr(flow_candidates, limit, most)
     blocks = [
         filled(*(foreign(port) for port in range(number * 20, number * 20 + 20)), first=1 + number * COUNT)
         for number in range(5)
@@ -119,7 +119,7 @@ def test_the_oldest_are_dropped_and_their_data_is_not(monkeypatch, limit, most):
 
 def test_no_more_are_dropped_than_have_to_be(monkeypatch):
     """Of blocks with twenty waiting segments each, the last stay, as many as there is room for."""
-    monkeypatch.setattr(block_dissector, "MOST_WAITING", 50)
+    monkeypatch.setattr(flow_candidates, "MOST_WAITING", 50)
     blocks = [
         filled(*(foreign(port) for port in range(number * 20, number * 20 + 20)), first=1 + number * COUNT)
         for number in range(5)
@@ -130,7 +130,7 @@ def test_no_more_are_dropped_than_have_to_be(monkeypatch):
 
 
 def test_so_many_flows_are_known_to_have_sent_data(monkeypatch):
-    monkeypatch.setattr(block_dissector, "MOST_STARTED", 2)
+    monkeypatch.setattr(flow_candidates, "MOST_STARTED", 2)
     blocks = [
         filled(data(1), data(2), data(3), first=1),
         filled(*(syn(port) for port in (1, 2, 3)), first=1 + COUNT),
@@ -172,7 +172,7 @@ def test_flows_with_data_have_the_same_segments_however_late_it_comes(seed):
 def test_of_a_block_some_segments_may_be_released_and_others_wait_on() -> None:
     frames = [ethernet(ipv4(tcp(b"x" * size))) for size in (10, 20, 30, 40)]
     made = block(frames)
-    held = block_dissector.WaitingSegments()
+    held = flow_candidates.WaitingSegments()
     flows, sizes = np.array([1, 2, 1, 3], np.uint64), np.array([10, 20, 30, 40])
     held.hold(flows, sizes, made, np.arange(4))
     assert (held._count, held._bytes) == (4, 100)

@@ -8,7 +8,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.call import Side
 from analyzer.results.connection import Bound, Pdu
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from tests.build.rpc import Conversation, ToyKeys
 

@@ -12,7 +12,7 @@ from analyzer.core.events import Problem
 from analyzer.interfaces.calls_from_exchanges import decoded_side, plain_call, trimmed_length
 from analyzer.results.connection import Channel, Pdu
 from analyzer.results.security import AuthLevel
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from tests.build.rpc import (
     ALTER,

@@ -22,7 +22,7 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.call import Side
 from analyzer.results.connection import Bound, Logon
 from analyzer.results.security import AuthLevel
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.rpc import (
     ALTER,
     ALTER_RESP,

@@ -8,7 +8,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Bound, ClientMarks, Logon, Pdu
 from analyzer.transport.channel.channels import ChannelBatch, ChannelGap
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.rpc import (
     PCQ,
     WINREG,

@@ -9,7 +9,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.results.security import Decryption
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from tests.build.auth import kerberos_handshake, ntlm_handshake
 from tests.build.rpc import Conversation, fault, fragments, request, response

@@ -9,7 +9,7 @@ from analyzer.auth.key_files import KerberosKey
 from analyzer.auth.keyring import Keyring
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.call import Side
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.rpc.rpc_names import interface_name, method_name
 from analyzer.transport.tcp.reassembler import Reassembler

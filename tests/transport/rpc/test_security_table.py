@@ -11,7 +11,7 @@ from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.results.connection import Logon
 from analyzer.results.security import AuthLevel, Decryption
-from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.exchange_maker import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from tests.build.rpc import (
     ALTER,

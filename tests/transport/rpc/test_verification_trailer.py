@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyzer.transport.rpc.exchange import SIGNATURE
+from analyzer.transport.rpc.exchange_maker import SIGNATURE
 from tests.build.rpc import (
     BIND,
     HEADER_SIGN,

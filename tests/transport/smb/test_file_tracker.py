@@ -19,9 +19,9 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.connection import SmbSession
 from analyzer.results.records.capture_records import FileRecord, PassedContent
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.smb.files import file_opens, file_tracker
-from analyzer.transport.smb.files.file_opens import Carried, Content, EarlyBytes
-from analyzer.transport.smb.files.file_tracker import FileLog
+from analyzer.transport.smb.files import file_log, file_tracker
+from analyzer.transport.smb.files.file_log import FileLog
+from analyzer.transport.smb.files.file_tracker import Carried, Content, EarlyBytes
 from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.tcp.stream_events import Connection
 from tests.build.calls import smb_session
@@ -244,7 +244,7 @@ def smb1_conversation() -> list[tuple[int, bytes]]:
 
 
 def test_more_files_than_are_listed_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_tracker, "MAX_FILES", 1)
+    monkeypatch.setattr(file_log, "MAX_FILES", 1)
     log = FileLog(DEFAULTS)
     talk = share_of(f"tree:{SHARE} create:a.exe close")
     talk.answer(talk.ask(CREATE, create_request("b"), tree=1), CREATE, created(), tree=1)
@@ -283,7 +283,7 @@ def test_a_digest_is_of_one_range_whatever_the_order(made: tuple[bytes, list[tup
 
 
 def test_too_much_out_of_order_has_no_digest_and_holds_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_opens, "MAX_WAITING", 10)
+    monkeypatch.setattr(file_tracker, "MAX_WAITING", 10)
     waiting = EarlyBytes()
     content = Content(waiting)
     content.add(0, b"a", is_new=False)
@@ -317,12 +317,12 @@ def test_a_file_is_of_the_session_that_carried_it_where_others_have_its_number()
         record = sessions.session_of(Carried(client, server, 0x800, time_ns, ()))
         return record.number if record is not None else None
 
-    sessions = file_tracker._BySession(
+    sessions = file_log._BySession(
         [session(1, ends[0], 10, "1.0"), session(2, ends[0], 20, "1.0"), session(3, ends[1], 5, "1.0")]
     )
     assert [of(ends[0], time) for time in (5, 10, 19, 20, 30)] == [1, 1, 1, 2, 2]
     assert (of(ends[1], 30), of(ends[2], 30)) == (3, None)
-    sessions = file_tracker._BySession([session(4, ends[0], 10, "3.1.1")])
+    sessions = file_log._BySession([session(4, ends[0], 10, "3.1.1")])
     assert (of(ends[0], 30), of(ends[2], 30)) == (4, 4)
 
 

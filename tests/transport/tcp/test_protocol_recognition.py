@@ -8,7 +8,12 @@ import pytest
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.tcp.protocol_recognition import Recognition, begins_kerberos, find_header, looks_like_dcerpc
+from analyzer.transport.tcp.protocol_recognition import (
+    Recognition,
+    begins_kerberos,
+    looks_like_dcerpc,
+    recognise_header,
+)
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, Recognised, StreamBatch, StreamClosed
 from tests.written import Outcomes, Told, counted
 
@@ -135,7 +140,7 @@ CASES: dict[str, object] = {
     "another tag at the port of Kerberos": protocol(b"\0\0\2\0\x69", of=KDC),
     "one byte at the port of Kerberos": protocol(b"\0", of=KDC),
     **{f"a connection that begins with {what}": protocol(data) for what, data in FIRST.items()},
-    **{f"the place of a header {what}": find_header(data) for what, data in FOUND.items()},
+    **{f"the place of a header {what}": recognise_header(data) for what, data in FOUND.items()},
     # On a port of ours a connection is searched even from its beginning.
     **{
         f"a connection of HTTP from port {a} to {b}": protocol(GET, of=connection(a=a, b=b))

@@ -12,9 +12,9 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 from analyzer.transport.tcp.protocol_recognition import Recognition
+from analyzer.transport.tcp.reassembler import highest, is_before, lowest
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch
 from analyzer.transport.tcp.stream_ordering_and_gaps import Recent
-from analyzer.transport.tcp.tcp_states import highest, is_before, lowest
 from tests.build.tcp import CLIENT, SERVER, Streams, Talk
 from tests.transport.tcp.test_reassembler import reported
 

@@ -11,7 +11,6 @@ from analyzer.interfaces.buffers.winperf_layout import (
     PERF_METADATA_NO_INSTANCES,
     PERF_NO_INSTANCES,
 )
-from analyzer.interfaces.winperf.winperf_samples import is_base
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.rule_registry import Level, rule
 from analyzer.questions.audit.rule_verdicts import (
@@ -35,6 +34,7 @@ from analyzer.questions.audit.winperf_walk import (
     definitions_of,
     of_blocks,
 )
+from analyzer.results.methods.perflib import is_base
 
 _INSTANCE_LENGTH, _DEFINITION_LENGTH = 24, 40
 

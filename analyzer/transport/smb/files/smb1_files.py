@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from analyzer.core.byte_cursor import Cursor
 from analyzer.results.records.capture_records import FileAction
-from analyzer.transport.smb.files.file_opens import Carried, FileOpen, FileOpens, is_pipe, share_of
+from analyzer.transport.smb.files.file_tracker import Carried, FileOpen, FileOpens, is_pipe, share_of
 from analyzer.transport.smb.smb1_message import (
     FLAG2_NT_STATUS,
     HEADER_LEN,

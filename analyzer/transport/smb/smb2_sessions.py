@@ -1,4 +1,5 @@
-"""Follows SMB2 negotiation and setup of one connection's sessions ([MS-SMB2] sections 2.2.3 to 2.2.6, 3.3.5.4, 3.3.5.5).
+"""Follows the SMB2 sessions of one connection, from negotiation and setup to their ends ([MS-SMB2] sections 2.2.3 to 2.2.6,
+3.3.5.4, 3.3.5.5).
 
 A session that was set up before the capture began is made when a message names it. Only its number is known.
 """
@@ -8,8 +9,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from analyzer.auth.client_marks_in_tokens import token_marks
-from analyzer.auth.security_types import Handshake
-from analyzer.auth.token_handshake import is_first_token
+from analyzer.auth.token_handshake import TokenHandshake, is_first_token
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Problem
 from analyzer.core.printable_text import counted, guid_text
@@ -63,7 +63,7 @@ class Smb2Setup(Struct):
     for a new session. `renews`: it begins in an existing session. Both are false if its first request was not captured.
     `is_answered`: the server gave the id of the session in an answer."""
 
-    handshake: Handshake
+    handshake: TokenHandshake
     preauth_hash: bytes | None
     binding: bool
     fresh: bool
@@ -75,7 +75,7 @@ class Smb2Setup(Struct):
 
 
 class Smb2Sessions:
-    """Follows SMB2 negotiation and session setups of one connection, and finds the session that a message names."""
+    """The SMB2 sessions of one connection: follows negotiation and setups, and finds the session that a message names."""
 
     def __init__(self, state: ConnectionState, out: Emitter) -> None:
         self._state = state
@@ -160,8 +160,8 @@ class Smb2Sessions:
         return session
 
     def check_signature(self, header: Smb2Header, message: Message, session: Session | None) -> bool | None:
-        """Whether the signature of an SMB2 message is right. None if it has none, if no key is there that fitted once, or if
-        signatures are not checked."""
+        """Whether the signature of a message in an SMB2 session is right. None if it has none, if no key is there that fitted once,
+        or if signatures are not checked."""
         flags = header.flags
         if not flags & FLAG_SIGNED or session is None or not self._state.shared.checks_signatures:
             return None
@@ -434,7 +434,7 @@ class Smb2Sessions:
 
 
 def _has_key_of_its_own(session: Session) -> bool:
-    """Whether the key of an SMB session is that of its first setup, and not one that was given."""
+    """Whether the key of an SMB2 session is that of its first setup, and not one that was given."""
     began = session.began
     handshake = began.handshake if began is not None and began.begins else None
     return handshake is not None and handshake.session_key is not None

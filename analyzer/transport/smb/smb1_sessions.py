@@ -9,8 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.auth.client_marks_in_tokens import token_marks
-from analyzer.auth.security_types import Handshake
-from analyzer.auth.token_handshake import is_first_token
+from analyzer.auth.token_handshake import TokenHandshake, is_first_token
 from analyzer.core.printable_text import guid_text
 from analyzer.results.security import Granted, Identity
 from analyzer.transport.smb.channel_emitter import Emitter
@@ -31,7 +30,7 @@ _SETUP_COST = 6000
 class Smb1Setup(Struct):
     """An SMB1 session setup under way."""
 
-    handshake: Handshake
+    handshake: TokenHandshake
     first_time_ns: int
     client_os: str | None = None
     frames: list[int] = field(default_factory=list)

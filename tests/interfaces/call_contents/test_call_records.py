@@ -1,6 +1,5 @@
-"""The records of `timeline`: what is decoded once, what a summary counts, and which problems belong to the calls that are shown."""
+"""The records of calls: what is decoded once, and which problems belong to the calls that are shown."""
 
-from collections import Counter
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -25,21 +24,20 @@ from analyzer.interfaces.call_contents.call_records import (
     call_record,
     place_extents,
     shown_problems,
-    summary_record,
-    timeline_records,
 )
 from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_damage, decoded_buffer
 from analyzer.interfaces.call_contents.session_records import logon_record, session_record
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis, Part
+from analyzer.results.calls import held_calls
 from analyzer.results.calls.call import Call, CallRecord, RegistryFacts, Side, SideName
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.methods import perflib, scmr
 from analyzer.results.methods import winreg as winreg_methods
-from analyzer.results.records.capture_records import ProblemRecord, SummaryRecord
 from analyzer.results.security import RefusedBy
+from analyzer.screens.views.timeline import timeline_records
 from tests import truth
 from tests.build.buffers import Block, name_table, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_HANDLE, Calls, analysis_of, logon_of, winreg
@@ -134,6 +132,7 @@ def test_a_long_stub_has_the_hash_and_length_of_its_bytes(monkeypatch: pytest.Mo
     (call,) = analysis.calls
     whole = call_record(call, analysis).response
     monkeypatch.setattr(call_records, "_LONG", 7)
+    monkeypatch.setattr(held_calls, "_LONG_STUB", 7)
     assert call_record(call, analysis).response == whole
     stub = response(call).stub
     assert not isinstance(stub, Missing)
@@ -182,24 +181,6 @@ def test_what_is_wrong_with_a_buffer_is_beside_it() -> None:
     sound, damaged = (call_record(call, analysis).response for call in analysis.calls)
     assert sound.buffer_problem is UNSET
     assert "block" in str(damaged.buffer_problem)
-
-
-def test_the_last_record_counts_problems_and_the_calls_shown() -> None:
-    analysis = polls(SOUND, DAMAGED, DAMAGED)
-    *records, last = timeline_records(analysis, shown=(2, 3), selected_by="a test")
-    assert isinstance(last, SummaryRecord)
-    assert (last.calls, last.calls_shown, last.selected_by) == (3, 2, "a test")
-    found = Counter(record.kind for record in records if isinstance(record, ProblemRecord))
-    assert (last.problems, last.problems_by_kind) == (2, dict(found))
-    assert [record.number for record in records if isinstance(record, CallRecord)] == [2, 3]
-
-
-def test_a_summary_leaves_out_what_was_not_there() -> None:
-    tally = {("complete", "PerflibV2", "a"): 2, ("sealed", "PerflibV2", "a"): 1, ("complete", "winreg", "b"): 0}
-    made = summary_record(tally, 4, Counter(gap=2, sealed=0), 1, None)
-    assert (made.calls, made.calls_by_state) == (3, {"complete": 2, "sealed": 1})
-    assert made.calls_by_method == {"PerflibV2.a": 3}
-    assert (made.problems, made.problems_by_kind, made.sessions) == (2, {"gap": 2}, 4)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Makes exchanges, the output of the RPC layer: a DCERPC request with its response, and what its association knows.
+"""Makes exchanges, the output of the RPC layer: each is a DCERPC request with its response, and what its association knows.
 
 It finds and checks the verification trailer behind the stub of a request ([MS-RPCE] 2.2.2.13).
 """
@@ -116,13 +116,14 @@ class ExchangeMaker:
         self._latest = [(0, 0), (0, 0)]
 
     def not_read(self, sender: Sender, why: str) -> None:
-        """Notes that something of a sender was captured, and that it cannot be read what it is."""
+        """Notes for the exchanges to make that something of a sender was captured, and that it cannot be read what it is."""
         self._presentations.has_loss = True
         if sender == "initiator":
             self._unread = why
 
-    def exchange(self, call: PendingCall, why: str) -> Exchange | None:
-        """Makes the exchange of a call, as far as it got; None if the call is not selected. `why` explains a missing response."""
+    def make_exchange(self, call: PendingCall, why: str) -> Exchange | None:
+        """Makes the exchange of a call that was paired, as far as it got; None if it is not selected. `why` explains a missing
+        response."""
         request, response, wrong = call.request, call.response, None
         presentation = self._presentations.get(call.context_id)
         if presentation is None or call.answer_context is not None:
@@ -199,7 +200,7 @@ class ExchangeMaker:
         return bisect(self._set_back, asked.last_frame) < bisect(self._set_back, answered.first_frame)
 
     def _state(self, call: PendingCall, why: str, wrong: str | None) -> tuple[CallState, str | None]:
-        """Returns the state of an exchange that lacks something, and all reasons why it is not complete. `wrong` is what is wrong
+        """Makes the state of an exchange that lacks something, and all reasons why it is not complete. `wrong` is what is wrong
         with its presentation context."""
         request, response, has_request = call.request, call.response, call.has_request
         has_response = response.state is not _EMPTY
@@ -250,7 +251,7 @@ class ExchangeMaker:
         return f"the {name} is not whole: {side.damage or short or 'its last fragment was not captured'}"
 
     def _side(self, call: PendingCall, side: CallSide, *, is_request: bool) -> Side:
-        """Makes the request or response of an exchange; its parameters are not decoded yet."""
+        """Makes one side of an exchange: its request or response, whose parameters are not decoded yet."""
         missing, verdict, length = None, None, 0
         fragments, times = side.pdus.kept()
         if side.malformed is not None:
@@ -303,7 +304,7 @@ class ExchangeMaker:
         return find_trailer(stub, expected)
 
     def _security_of(self, call: PendingCall) -> tuple[Security | None, int]:
-        """Returns the security context of an exchange, None if it has none or if it is not known, and its level."""
+        """Finds the security context for an exchange to make, None if it has none or if it is not known, and its level."""
         request, response = call.request, call.response
         for side in (request, response):
             if side.security is not None and side.trailer is not None:
@@ -348,7 +349,7 @@ class ExchangeMaker:
 
 
 def _answered_context(call: PendingCall) -> int | None:
-    """Returns the context id of the answer in an exchange, None if the server did not carry it out."""
+    """Returns the context id that the answer gives an exchange to make, None if the server did not carry it out."""
     if call.response.state is _EMPTY or call.fault is not None:
         return None
     return call.context_id if call.answer_context is None else call.answer_context
@@ -410,7 +411,8 @@ def find_trailer(stub: bytes, expected: Expected) -> tuple[int, Literal["ok", "b
 
 
 def _check(stub: bytes, at: int, expected: Expected) -> Literal["ok", "bad"] | None:
-    """Returns the verdict on an exchange's verification trailer at `at`, None if its commands do not end with the stub."""
+    """Checks the verification trailer at `at` for an exchange to make. Returns the verdict, None if its commands do not end with
+    the stub."""
     for order in dict.fromkeys((expected.order, "little")):
         cur = Cursor(stub, at + len(SIGNATURE), order=order)
         try:

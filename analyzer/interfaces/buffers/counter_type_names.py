@@ -1,10 +1,10 @@
-"""Names wire numbers by the value tables in `ksy/`, in the specification's spelling."""
+"""Names counter types by their value table in `ksy/`, in the specification's spelling."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from analyzer.interfaces.buffers.compiled_parsers import enum_names, types
+from analyzer.interfaces.buffers.compiled_parsers import enum_names
 
 
 def counter_type_name(kind: int) -> str | None:
@@ -22,15 +22,3 @@ def counter_type_numbers() -> dict[str, int]:
 @cache
 def _counter_types() -> dict[int, tuple[str, str]]:
     return enum_names("ms_pcq::counter_type")
-
-
-@cache
-def buffer_field_names() -> frozenset[str]:
-    """Returns the names (ids in `ksy/`) of all fields that a decoded buffer may have (the keys of its tree)."""
-    return frozenset(
-        field.name
-        for spec in types().values()
-        if not spec.path.startswith(("ms_pcq_stubs", "ms_rrp_stubs", "ms_scmr_stubs"))
-        for field in spec.fields
-        if not field.is_filler
-    )

@@ -18,9 +18,10 @@ from analyzer.core.caches import Kept
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, Part, PerfDataLayout, PerfDataParts
 from analyzer.interfaces.buffers.value_rows import PerfData, PerfRow, WinPerf
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinPerfObject, WinperfParts
-from analyzer.interfaces.pcq.perflib_samples import PerflibSample, counter_of, is_text, samples_of
+from analyzer.interfaces.pcq.perflib_samples import PerflibSample, counter_of, samples_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.query_state import Identifier, QueryView
+from analyzer.results.methods.perflib import is_text
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counter_name_tables import NameTable
 from analyzer.results.reported_names.counterset_catalog import Catalog
@@ -51,14 +52,14 @@ class Binding(Struct, frozen=True, eq=False):
 
     @property
     def num_values(self) -> int:
-        """Returns how many values each data answer of this binding has."""
+        """Returns how many values each answer that is bound like this has."""
         layout = self.layout
         return len(layout.places) if isinstance(layout, WinperfLayout) else len(layout.data_sizes)
 
     def samples(
         self, is_read: Callable[[int, int | None], bool] | None = None, chosen: Sequence[Bools | None] | None = None
     ) -> dict[int, PerflibSample]:
-        """Returns the samples of a data answer by place, with values and clocks of 0. `is_read` selects blocks and counters.
+        """Returns the samples of a bound answer by place, with values and clocks of 0. `is_read` selects blocks and counters.
         `chosen` selects instances, or values if a part has no instances: for each part those that are read, None for all."""
         assert isinstance(self.layout, PerfDataLayout)
         known = self.query.blocks if self.query is not None else {}
@@ -120,7 +121,7 @@ class Bindings:
 
 
 def _are(part: Part, is_so: Callable[[int, int | None], bool], known: Mapping[int, Identifier]) -> Bools:
-    """Returns which counters in a part of a bound data answer satisfy a condition; if it has no instances, which values do."""
+    """Returns which counters in a part of a bound answer satisfy a condition; if it has no instances, which values do."""
     if isinstance(part, Grid):
         return np.array([is_so(part.block, counter) for counter in _counters(part)], np.bool_)
     blocks, counters = part.block, part.counter_id
@@ -134,7 +135,7 @@ def _are(part: Part, is_so: Callable[[int, int | None], bool], known: Mapping[in
 
 
 def _values_of(part: Part, mask: Bools | None, chosen: Bools | None) -> Bools:
-    """Returns which values of a data answer's part are read: those of the counters in `mask`, and of the `chosen` instances."""
+    """Returns which values in a part of a bound answer are read: those of the counters in `mask`, and of the `chosen` instances."""
     columns = len(part.data_sizes) if isinstance(part, Grid) else 1
     count = len(part) // columns if columns else 0
     if not isinstance(part, Grid):
@@ -153,7 +154,7 @@ def _counters(part: Grid) -> Sequence[int | None]:
 def part_rows(
     part: Part, most_instances: int | None = None, mask: Bools | None = None, chosen: Bools | None = None
 ) -> Iterator[PerfRow]:
-    """Yields the rows of a part of a data answer, with values of 0, for the first `most_instances` instances, or for the `chosen`
+    """Yields the rows of a part of a bound answer, with values of 0, for the first `most_instances` instances, or for the `chosen`
     ones. `mask` selects counters, or values if the part has no instances."""
     if isinstance(part, Grid):
         columns = [(counter, bytes(held)) for counter, held in zip(_counters(part), part.data_sizes, strict=True)]
@@ -177,17 +178,17 @@ def part_rows(
 
 
 def answer_of(rows: Iterable[PerfRow]) -> PerfData:
-    """A PerflibV2 data answer of these rows, with clocks of 0, for a binding."""
+    """A bound PerflibV2 answer of these rows, with clocks of 0."""
     return PerfData(None, None, 0, 0, 0, None, tuple(rows), None, ())
 
 
 def numbered(item: WinPerfObject, most_instances: int | None = None) -> WinPerfObject:
-    """Returns a winperf object of a bound layout, with the number of each counter as its value. Keeps the first `most_instances`
+    """Returns a winperf object of a bound answer, with the number of each counter as its value. Keeps the first `most_instances`
     instances."""
     values = tuple(range(len(item.definitions)))
     return replace(item, instances=tuple([replace(one, values=values) for one in item.instances[:most_instances]]))
 
 
 def block_of(objects: tuple[WinPerfObject, ...], clocks: tuple[int, int, int] = (0, 0, 0)) -> WinPerf:
-    """A PERF_DATA_BLOCK of these winperf objects, for a binding."""
+    """A bound PERF_DATA_BLOCK of these winperf objects."""
     return WinPerf(False, None, None, None, None, *clocks, None, objects, None, ())
