@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from msgspec.structs import replace
 
-from analyzer.commands.shared.capture_reading import asked_password
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_UNUSABLE
-from analyzer.commands.shared.options import PASSWORD_VARIABLE, force_option
+from analyzer.commands.shared.options import PASSWORD_VARIABLE, asked_password, force_option
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, put, say, write_document
 

@@ -51,7 +51,7 @@ from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline

@@ -71,7 +71,7 @@ from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.stats import stats_records
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from analyzer.collect.dataset_manifest import Facts, Manifest, read_dataset, read_facts
 from analyzer.collect.dataset_schemas import PARTITIONED, STORED, TABLES, restored
 from analyzer.collect.joined_dataset import joined
-from analyzer.collect.render_stage import Numbering, add_judged, findings_of, in_dataset, opened
+from analyzer.collect.render_stage import Numbering, add_judged, findings_of, host_in_dataset, opened
 from analyzer.collect.stage_tasks_and_facts import ConversationFacts, Judged
 from analyzer.collect.whole_dataset_tables import coverage_of, merged_hosts
 from analyzer.core.caches import cached_property
@@ -479,7 +479,7 @@ def _hosts(parts: _Loaded, manifest: Manifest) -> Iterator[pl.DataFrame]:
     sites = {source.number: source.site for source in manifest.sources}
     of_site: dict[str, list[HostRecord]] = {}
     for one, cap in parts:
-        hosts = [in_dataset(host, one.files) for host in host_records(cap.analysis)]
+        hosts = [host_in_dataset(host, one.files) for host in host_records(cap.analysis)]
         of_site.setdefault(sites[one.files[0]], []).extend(hosts)
     for site, hosts in of_site.items():
         yield table_of_records(HostRecord, merged_hosts(hosts)).with_columns(pl.lit(site).alias("site"))

@@ -43,7 +43,7 @@ from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.report import Report
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
 from tests.build.buffers import Block, name_table, wide

@@ -17,7 +17,7 @@ from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.security import Decryption, Identity
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts
+from analyzer.screens.views.sessions_and_hosts import Hosts
 from analyzer.screens.views.text_report import (
     _FRAMES_SHOWN,
     _HEADER_LINES,
