@@ -98,8 +98,8 @@ def probe(
     The script has what no client should send: unknown GUIDs, closed handles, broken stubs. Counters are only read; nothing is
     changed, and nothing beyond the script (--dry-run) is sent. Needs the extra `probe`.
     """
-    from analyzer.probe.probe_run import rehearse, script_lines
-    from analyzer.probe.probe_script import Options
+    from analyzer.probe.probe_run import rehearse
+    from analyzer.probe.probe_script import Options, script_lines
 
     options = Options(countersets=countersets, polls=polls, interval=interval, large=large)
     if dry_run:

@@ -88,7 +88,7 @@ def manifest_of(path: str | Path) -> CaseManifest:
 
 
 def check_case(path: str | Path) -> CaseManifest:
-    """Reads every byte of a case file and returns its manifest. Raises `InputError` if a byte is not as written."""
+    """Checks every byte of a saved case and returns its manifest. Raises `InputError` if a byte is not as written."""
     place = Path(path)
     manifest, entries = _opened(place)
     try:

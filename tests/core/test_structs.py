@@ -96,7 +96,7 @@ CHANGING = """
     core.byte_origins: PackedOrigins
     interfaces.call_contents.client_programs: ClientConnection
     interfaces.pcq.query_handles: Happened Query _Channel _Use _Watch
-    pipeline.capture_slicing: _Exchange _Link _Needs
+    pipeline.capture_slicing_and_conversion: _Exchange _Link _Needs
     probe.probe_recording: Captured
     probe.probe_script: Counterset Known Script
     questions.audit.data_answers: Block DataAnswer _Content

@@ -224,7 +224,7 @@ class CaptureReading(Struct, frozen=True):
     def stream(self, files: list[str], *, watched: bool) -> Iterator[Stream]:
         """Opens the captures of a command as a stream of calls that are read as they are taken. Writes progress if `watched`."""
         from analyzer.core.output.terminal import watching
-        from analyzer.pipeline.run import stream
+        from analyzer.pipeline.live_reading import stream
         from analyzer.pipeline.segment_sources import sources_of
 
         if self.engine != "own":

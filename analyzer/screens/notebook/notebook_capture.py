@@ -33,7 +33,7 @@ from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.pipeline.case import open_case, read_back, write_case
 from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.loaded_metadata import load_metadata
-from analyzer.pipeline.run import Engine, digests_of, stream
+from analyzer.pipeline.run import Engine, digests_of
 from analyzer.pipeline.run import analyze as run
 from analyzer.pipeline.segment_sources import Source
 from analyzer.questions.audit.audit_engine import Audit, Profile
@@ -574,6 +574,8 @@ def iter_calls(
         for call in pcq.iter_calls("x.pcapng", secrets="x.secrets.json"):
             print(call["time"], call["method"], call["status_name"])
     """
+    from analyzer.pipeline.live_reading import stream  # few callers read live
+
     sources: Sequence[Source] = path if isinstance(path, Sequence) and not isinstance(path, str) else [path]
     if any(is_case(source) for source in sources):
         yield from Capture(run(sources)).iter_calls()
