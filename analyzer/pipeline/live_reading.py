@@ -26,7 +26,7 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable, Tally
 from analyzer.results.calls.ordered_calls import OrderedCalls
-from analyzer.results.reported_names.saved_metadata import fill
+from analyzer.results.reported_names.saved_metadata import fill_from_metadata
 from analyzer.transport.rpc.exchange import Exchange, OpenCall
 
 if TYPE_CHECKING:
@@ -167,7 +167,9 @@ class Stream:
 
     def _filled(self, servers: Iterable[str]) -> Iterator[Problem]:
         if self._metadata:
-            yield from fill(self._catalogs, self._names, servers, self._metadata, instead=self._metadata_from)
+            yield from fill_from_metadata(
+                self._catalogs, self._names, servers, self._metadata, instead=self._metadata_from
+            )
 
 
 def stream(

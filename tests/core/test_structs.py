@@ -204,7 +204,7 @@ BY_IDENTITY = """
     questions.series.reading_batches: Batch
     results.analysis: Analysis Part
     results.calls.call_row_columns: SharedValues
-    results.records.record_tables: SavedTable
+    results.records.saved_record_tables: SavedTable
     results.records.display_records: Form
     screens.formats.report_page_call_sides: Template
     screens.formats.table_writer: _Entries

@@ -34,17 +34,15 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.pdus import Pdus
-from analyzer.results.calls.saved_calls import SavedCalls
+from analyzer.results.calls.saved_calls import SAVED, SavedCalls, saved_columns
 from analyzer.results.saved_analysis import (
     CALLS,
     ENTRIES,
     LOG,
-    SAVED,
     CaseContents,
     _SavedState,
     dump,
     load,
-    saved_columns,
 )
 from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.audit import AuditView
