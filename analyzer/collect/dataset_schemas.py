@@ -18,7 +18,7 @@ from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.record_types import Record
 from analyzer.results.records.sample import CounterRecord, SampleRecord
 from analyzer.results.reported_names.saved_metadata import MetadataRecord
-from analyzer.screens.formats.table_schema import reading_schema, table_schema
+from analyzer.screens.formats.record_tables import reading_schema, table_schema
 
 RECORDS: Mapping[str, type[Record]] = {
     "calls": CallRecord,

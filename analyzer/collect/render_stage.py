@@ -39,7 +39,7 @@ from analyzer.results.records.finding import FindingRecord
 from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.record_types import Record
 from analyzer.results.reported_names.saved_metadata import MetadataRecord, filled, metadata_record
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.formats.table_writer import tables_of
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples

@@ -69,7 +69,8 @@ def _view(names: Sequence[str], known: dict[str, Path]) -> View:
     """Returns the view of `docs` for these names: limits, attacks or audit rules."""
     from analyzer.questions.audit.audit_engine import select as selected
     from analyzer.questions.audit.rule_registry import every_rule
-    from analyzer.screens.views.docs import AttackList, LimitList, RuleList, attacks_named
+    from analyzer.questions.observations.known_attacks import attacks_named
+    from analyzer.screens.views.docs import AttackList, LimitList, RuleList
 
     if list(names) == [LIMITS]:
         return LimitList()

@@ -28,7 +28,7 @@ from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.reported_names.saved_metadata import MetadataRecord, metadata_record
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.formats.table_writer import logons_table, problems_table, table_of
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters

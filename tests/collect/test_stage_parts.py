@@ -59,7 +59,7 @@ from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.results.records.handle import HandleEvent, HandleRecord
 from analyzer.results.records.record_types import Endpoint
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.transport.packet.host_pair_sorter import FrameKind
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import Calls, analysis_of, sealed

@@ -422,7 +422,7 @@ def test_progress_is_watched_unless_somebody_else_hears_of_it(monkeypatch: pytes
     assert len(watched) == 1
     assert {total for _, total in heard} == {CLEAR.stat().st_size}
     # Nothing of a stream is read here.
-    monkeypatch.setattr("analyzer.pipeline.run.stream", lambda sources, keyring, **given: given["progress"])
+    monkeypatch.setattr("analyzer.pipeline.live_reading.stream", lambda sources, keyring, **given: given["progress"])
     for is_watched in (True, False):
         watched.clear()
         with READING.stream([str(CLEAR)], watched=is_watched) as stream:

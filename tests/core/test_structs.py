@@ -125,7 +125,7 @@ CHANGING = """
     screens.formats.unsealed_packets: Unwritten
     screens.formats.junit: _Reported
     screens.formats.report_page_call_sides: _AlikeSides
-    screens.formats.table_schema: _Plan
+    screens.formats.record_tables: _Plan
     screens.viewmodel.layer_fields: _Alike
     screens.viewmodel.plotted_series: _PlottedReadings
     screens.views.audit: _AlikeFindings
@@ -207,7 +207,7 @@ BY_IDENTITY = """
     results.records.saved_record_tables: SavedTable
     results.records.display_records: Form
     screens.formats.report_page_call_sides: Template
-    screens.formats.table_writer: _Entries
+    screens.formats.sample_and_reading_tables: _Entries
     transport.packet.segment_runs: Batches Runs _Parted _Side
     transport.packet.segment_columns: Payloads SegmentColumns
     transport.packet.block_dissector: DissectedBlock

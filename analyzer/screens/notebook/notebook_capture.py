@@ -53,7 +53,7 @@ from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.observation import Observation
 from analyzer.results.records.record_types import Record
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.formats.table_writer import (
     KEYS_OF_CALLS,
     calls_table,
@@ -166,7 +166,8 @@ class Capture:
     def _part(
         self, selection: Selection, *, options: tuple[tuple[str, str], ...] = (), filter: str | None = None
     ) -> Capture:
-        """Returns the selected part of the capture. Commands that select the same have these `options`, and this `filter`."""
+        """Makes, in a notebook, a `Capture` of the selected part of this one. Commands that select the same have these `options`,
+        and this `filter`."""
         part = selection.selected_analysis(self.analysis).part
         if part is None:
             return self

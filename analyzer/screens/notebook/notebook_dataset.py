@@ -36,7 +36,7 @@ from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.observation import Observation
 from analyzer.results.records.process import ProcessRecord
 from analyzer.results.records.sample import BucketRecord
-from analyzer.screens.formats.table_schema import table_of_records, table_schema
+from analyzer.screens.formats.record_tables import table_of_records, table_schema
 from analyzer.screens.formats.table_writer import KEYS_OF_CALLS
 from analyzer.screens.notebook.charts import Plots
 from analyzer.screens.notebook.notebook_html import table_of, text_of
@@ -304,7 +304,7 @@ class Dataset:
 
             ds.counters(r"\\Memory\\*", interval="1min").collect()
         """
-        from analyzer.screens.formats.table_schema import reading_schema
+        from analyzer.screens.formats.record_tables import reading_schema
 
         wanted = paths or self._paths
         if not wanted and interval is None and not exact:
@@ -553,7 +553,8 @@ def _later(one: int | None, other: int | None, choose: Callable[[int, int], int]
 
 
 def _in_text(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a dataset's schema with text in place of categories, which differ from table to table."""
+    """Returns the schema of a dataset's lazy table in a notebook, with text in place of categories, which differ from table to
+    table."""
     import polars as pl
 
     return {name: pl.String() if kind == pl.Categorical else kind for name, kind in schema.items()}

@@ -61,7 +61,7 @@ def kind_of(view: Entries) -> EntryKind:
 
 
 def entries(view: Entries) -> Iterator[Entry]:
-    """Yields the entries of a view for other programs, in the view's order."""
+    """Yields calls, sessions or findings as exported entries for other programs, in the view's order."""
     analysis = view.analysis
     if isinstance(view, Timeline):
         shown = view.selection.shown(analysis)

@@ -17,7 +17,7 @@ from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.record_types import Record
 from analyzer.results.records.sample import BucketRecord, CounterRecord, SampleRecord
-from analyzer.screens.formats.table_schema import (
+from analyzer.screens.formats.record_tables import (
     LEFT_OUT,
     columns_of,
     frame_of,
