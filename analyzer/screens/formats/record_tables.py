@@ -85,7 +85,7 @@ def table_of_records(kind: type[Record], records: Iterable[Record]) -> pl.DataFr
 
 
 def table_of_several(kinds: Sequence[type[Record]], records: Iterable[Record]) -> pl.DataFrame:
-    """Makes one table of records of several types, in their order."""
+    """Makes one table of records of several types, in their order, with the columns of all types."""
     schema = merged_schema(kinds)
     places = {name: number for number, name in enumerate(schema)}
     cells: list[Row] = [[] for _ in schema]

@@ -162,7 +162,7 @@ class PlacedLayers:
             self.add(layer)
 
     def add(self, layer: LayerBytes) -> None:
-        """Adds a layer, within those before it or beside them, that may hold the bytes of another layer's fields."""
+        """Adds a layer in which bytes of other layers may lie, within those before it or beside them."""
         for run in layer.runs:
             found = self._by_frame.setdefault((run.file, run.frame), [])
             if found and found[-1][0] is layer:
@@ -171,7 +171,7 @@ class PlacedLayers:
                 found.append((layer, [run]))
 
     def place_of(self, source: TracedBytes, runs: Sequence[Run]) -> tuple[str, int] | None:
-        """Returns the innermost layer whose fields hold bytes with these runs unchanged, and their offset in it; else None."""
+        """Returns the innermost layer in which bytes with these runs lie unchanged, and their offset in it; else None."""
         if not runs:
             return None
         first = runs[0]

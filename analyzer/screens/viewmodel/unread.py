@@ -180,8 +180,8 @@ class Decrypted(Struct, frozen=True):
 
 
 def decrypted_by_account(analysis: Analysis) -> Iterator[Decrypted]:
-    """Yields how many contexts were read because keys decrypted them, by account and kind; nothing for accounts without a key, or
-    without secrets."""
+    """Yields, to say what was read and what was not, how many contexts keys decrypted, by account and kind; nothing for accounts
+    without a key, or without secrets."""
     if not analysis.secrets_given:
         return
     sessions: dict[str, list[Decryption]] = {}
