@@ -39,7 +39,8 @@ class Counted(io.FileIO):
 
 def first_call(path: Path, names: str) -> dict[str, Any]:
     """Bytes read and seconds taken by this process until the first call is there."""
-    from analyzer.pipeline.run import analyze, stream
+    from analyzer.pipeline.live_reading import stream
+    from analyzer.pipeline.run import analyze
     from analyzer.questions.filters.call_selection import EVERYTHING
     from analyzer.results.calls.call import CallRecord
     from analyzer.screens.views.streamed_timeline import StreamedTimeline

@@ -44,7 +44,8 @@ from analyzer.interfaces.buffers.value_rows import (
 from analyzer.interfaces.buffers.winperf_layout import WinperfReader, read_winperf
 from analyzer.interfaces.call_contents.raw_samples import sample_chunks
 from analyzer.pipeline.run import analyze
-from analyzer.screens.formats.table_writer import sample_tables, write_pieces
+from analyzer.screens.formats.sample_and_reading_tables import sample_tables
+from analyzer.screens.formats.table_writer import write_pieces
 from analyzer.transport.channel.channels import Channels, TcpChannels
 from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.rpc.rpc_layer import RpcLayer

@@ -18,8 +18,8 @@ from analyzer.pipeline.case import FORMAT, VERSION
 from analyzer.pipeline.case_container import measured, write
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
-from analyzer.results.records.record_tables import CONTRADICTIONS, Rows, saved
-from analyzer.results.saved_analysis import ENTRIES, LOG, RECORDS, CaseFacts, TableFacts, dump
+from analyzer.results.records.saved_record_tables import CONTRADICTIONS, Rows, TableFacts, saved
+from analyzer.results.saved_analysis import ENTRIES, LOG, RECORDS, CaseFacts, dump
 from fuzz import captures
 from fuzz.mutation import Mutator
 from tests.build.buffers import Block, identifier, instance_header, perf_data, wide

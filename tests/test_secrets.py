@@ -12,7 +12,7 @@ from analyzer.core.output.json import dumps
 from analyzer.pipeline.run import smb_session_keys
 from analyzer.results.analysis import Analysis
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.view_type import View

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from analyzer.screens.views.text_report import ITEM, parts_of
+from analyzer.screens.views.docs import ITEM, parts_of
 
 # Lines of documents are no wider.
 _DOCUMENT_WIDTH = 100

@@ -80,14 +80,14 @@ def _who(mechanism: str | None, identity: Identity | None) -> str:
 
 
 def names_given(keyring: Keyring, files: Iterable[str]) -> str:
-    """Returns a digest of the names that the analysis of conversations has keys for (users, principals, sessions), and of files
-    that carry secrets."""
+    """Returns a digest of the names that the analyse stage has keys for (users, principals, sessions), and of files that carry
+    secrets."""
     return sha256(msgspec.msgpack.encode((sorted(keyring.names), sorted(files)))).hexdigest()
 
 
 def may_open(lacking: Sequence[str], keyring: Keyring) -> bool:
-    """Tells whether another analysis may open more: a key is given by the name of an account or SMB session that stayed sealed. A
-    key that was wrong before may be right now."""
+    """Tells whether the analyse stage may open more of a conversation that it analysed before: a key is given by the name of an
+    account or SMB session that stayed sealed. A key that was wrong before may be right now."""
     return any(_fits(name, keyring) for name in lacking if name != _SERVICE)
 
 

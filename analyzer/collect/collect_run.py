@@ -50,7 +50,7 @@ from analyzer.collect.stage_tasks_and_facts import (
     RowsFacts,
     Window,
 )
-from analyzer.collect.work_plan import PieceIndex, grouped, hull, reading, sites_of
+from analyzer.collect.work_plan import PieceIndex, grouped, reading, sites_of, window_of_both
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.output.file_store import Store, StoreError
@@ -70,7 +70,7 @@ class Executor(Protocol):
     ) -> Iterator[tuple[Task, Result | Exception]]: ...
 
     def stop(self) -> None:
-        """Ends the running tasks of a run of `collect`, as far as that can be done."""
+        """Called by a run of `collect` that fails: ends its running tasks, as far as that can be done."""
 
 
 class Watcher(Protocol):
@@ -89,7 +89,7 @@ class CollectRequest(Struct, frozen=True):
     metadata: tuple[Metadata, ...] = ()
     metadata_from: str | None = None
     keyring: Keyring = Keyring()
-    # Where the sources were captured (`capture_sites`), None: as an earlier run said; whether rows may be lost; whether all files
+    # Where the sources were captured (`work_plan`), None: as an earlier run said; whether rows may be lost; whether all files
     # of the dataset are compared with their digests.
     site: str | None = None
     fewer_rows: bool = False
@@ -170,7 +170,7 @@ class _Run:
         facts, manifest, restored = self._facts, known, list[str]()
         before, sites_before = facts.conversations, {one.number: one.site for one in facts.files}
         rendered_before = {one.number for one in before if one.rows is not None and one.rows.failure is None}
-        facts.window = hull(facts.window, self._request.window)
+        facts.window = window_of_both(facts.window, self._request.window)
         fresh = self._cut()
         fresh |= self._cut_again()
         sites, analysed = self._analyse()
@@ -368,7 +368,7 @@ class _Run:
             tasks = []
             for nodes in grouped(index.nodes, files, facts.conversations, sites):
                 pairs, parts = tuple((low, high) for _, low, high in nodes), index.parts(nodes)
-                number = self._number_of(pairs, {part.number for part in parts}, numbered, taken)
+                number = self._conversation_number(pairs, {part.number for part in parts}, numbered, taken)
                 taken.add(number)
                 tasks.append(AnalyseTask(self._job, number, pairs, parts, secret_files))
             wanted = [task.inputs for task in tasks]
@@ -387,14 +387,15 @@ class _Run:
                 return sites, analysed
 
     def _may_open(self, one: ConversationFacts, tried: str) -> bool:
-        """Tells whether the keys of this run may open what stayed sealed in a conversation. `tried` tells whose keys there are."""
+        """Tells whether the run of `collect` must analyse a conversation again: its keys may open what stayed sealed. `tried` tells
+        whose keys there are."""
         return bool(one.lacking) and (
             self._request.repair or one.tried != tried or may_open(one.lacking, self._request.keyring)
         )
 
     def _better(self, had: ConversationFacts | None, result: ConversationFacts) -> ConversationFacts:
-        """Chooses between an earlier run's analysis of a conversation and that of this run: the latter if it opens more, and all
-        that was open before."""
+        """Chooses for the run of `collect` between an earlier run's analysis of a conversation and its own: the latter if it opens
+        more, and all that was open before."""
         if had is None:
             return result
         lacking, before = set(result.lacking), set(had.lacking)
@@ -407,11 +408,11 @@ class _Run:
             self._problems.append(Problem("note", "capture", (), f"{text}. Give all keys together."))
         return structs.replace(had, tried=result.tried)
 
-    def _number_of(
+    def _conversation_number(
         self, pairs: Sequence[Pair], files: set[int], numbered: Sequence[ConversationFacts], taken: set[int]
     ) -> int:
-        """Returns the number that this run gives a conversation: that of an earlier one whose pairs it has, and a file of it, else
-        the next."""
+        """Returns the number that the run of `collect` gives a conversation: that of an earlier one whose pairs it has, and a file
+        of it, else the next."""
         for one in numbered:
             if one.number not in taken and set(one.pairs) <= set(pairs) and not files.isdisjoint(one.files):
                 return one.number
@@ -465,5 +466,6 @@ def _failed(task: AnalyseTask, error: Exception) -> ConversationFacts:
 
 
 def _have_common(one: ConversationFacts, other: ConversationFacts) -> bool:
-    """Tells whether two conversations, from before and after a run, have frames of the same hosts in the same capture file."""
+    """Tells for the run of `collect` whether a conversation before it and one after it have frames of the same hosts in the same
+    capture file."""
     return not set(one.pairs).isdisjoint(other.pairs) and not set(one.files).isdisjoint(other.files)

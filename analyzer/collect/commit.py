@@ -48,7 +48,7 @@ def commit(
     facts.shared = write_shared(store, job, facts, sites, names, problems)
     with store.keeping(f"{FACTS}/{{}}.msgpack.zst") as out:
         out.file.write(packed_facts(facts))
-    manifest = manifest_of(job, facts, {number: names[site] for number, site in sites.items()}, **stated)
+    manifest = manifest_to_commit(job, facts, {number: names[site] for number, site in sites.items()}, **stated)
     manifest.facts = out.name
     there, sizes, staged = store.sizes(""), facts.sizes, f"{job.staging}/"
     for name, size in sizes.items():
@@ -74,8 +74,8 @@ def tidy(store: Store, listed: Collection[str]) -> dict[str, int]:
     return there
 
 
-def manifest_of(job: Job, facts: Facts, sites: Mapping[int, str], **stated: Any) -> Manifest:
-    """Makes the manifest that a commit writes, from the facts of the dataset. `sites` has the name of each file's site."""
+def manifest_to_commit(job: Job, facts: Facts, sites: Mapping[int, str], **stated: Any) -> Manifest:
+    """Makes the manifest for the commit of a run, from the facts of the dataset. `sites` has the name of each file's site."""
     return Manifest(
         program=version("pcq-analyzer"),
         schema=SCHEMA,

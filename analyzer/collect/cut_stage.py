@@ -75,8 +75,8 @@ def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
 
 
 def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
-    """Returns the decryption secrets that a cut capture file carries before its packets. Raises `InputError` if the file cannot be
-    read any more."""
+    """Opens a capture file once more that the cut stage has cut, and returns the decryption secrets that it carries before its
+    packets. Raises `InputError` if the file cannot be read any more."""
     with _opened(source, retries) as file:
         found = embedded_secrets(cast(BinaryIO, file))
     if file.failure is not None:
@@ -155,7 +155,7 @@ def _order(entry: tuple[FrameKind, object]) -> tuple[object, ...]:
 
 
 def flows_met(task: MetTask) -> frozenset[int]:
-    """Returns those of the task's flows that have segments in the cut capture file."""
+    """Returns those of the task's flows that the cut stage met in a capture file: they have segments there."""
     start, length = task.met
     numbers = np.frombuffer(Store(task.job.dataset).read(task.pieces, start, start + length), "<u8")
     return frozenset(np.intersect1d(numbers, np.array(sorted(task.flows), np.uint64)).tolist())

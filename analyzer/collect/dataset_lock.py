@@ -68,7 +68,8 @@ class Lock:
         self._write(_now_ns() + LEASE_S * NS_PER_S)
 
     def publish(self, manifest: Manifest) -> None:
-        """Replaces the dataset's manifest. Raises `StoreError` if this run lost the lock, or another run wrote a manifest."""
+        """Replaces the dataset's manifest while the lock is held. Raises `StoreError` if this run lost the lock, or another run
+        wrote a manifest."""
         data = msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
         with self.store.alone(LOCK):
             self.renew()

@@ -18,7 +18,7 @@ from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.record_types import Record
 from analyzer.results.records.sample import CounterRecord, SampleRecord
 from analyzer.results.reported_names.saved_metadata import MetadataRecord
-from analyzer.screens.formats.table_schema import reading_schema, table_schema
+from analyzer.screens.formats.record_tables import reading_schema, table_schema
 
 RECORDS: Mapping[str, type[Record]] = {
     "calls": CallRecord,
@@ -63,14 +63,15 @@ def rebuilt(schema: Mapping[str, Any], change: Change, get: Get = pl.col) -> lis
 def _changed(get: Get, name: str, kind: Any, change: Change) -> list[pl.Expr]:
     if parts := change(get, name, kind):
         return parts
-    value = _value(get(name), kind, change)
+    value = _rebuilt_value(get(name), kind, change)
     return [] if value is None else [value.alias(name)]
 
 
-def _value(value: pl.Expr, kind: Any, change: Change) -> pl.Expr | None:
-    """Returns the expression for a changed struct or list of a dataset's table; None if it stays the same."""
+def _rebuilt_value(value: pl.Expr, kind: Any, change: Change) -> pl.Expr | None:
+    """Returns the expression for a struct or list in the schema of a dataset's table that a change reaches; None if it stays the
+    same."""
     if isinstance(kind, pl.List):
-        inner = _value(pl.element(), kind.inner, change)
+        inner = _rebuilt_value(pl.element(), kind.inner, change)
         return None if inner is None else value.list.eval(inner)
     if isinstance(kind, pl.Struct):
         get, schema = value.struct.field, {field.name: field.dtype for field in kind.fields}

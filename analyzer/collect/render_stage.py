@@ -39,11 +39,11 @@ from analyzer.results.records.finding import FindingRecord
 from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.record_types import Record
 from analyzer.results.reported_names.saved_metadata import MetadataRecord, filled, metadata_record
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.formats.table_writer import tables_of
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Sessions
+from analyzer.screens.views.sessions_and_hosts import Sessions
 
 # Rows of a Parquet file: as many wait until they are written.
 ROWS_OF_FILE = 100_000
@@ -94,13 +94,13 @@ def render(task: RenderTask) -> RowsFacts:
         for name, tables in _tables(analysis, task.job.profile, facts):
             out.add_rows(name, tables, analysis)
         out.finish()
-        facts.hosts = [in_dataset(host, one.files) for host in host_records(analysis)]
+        facts.hosts = [host_in_dataset(host, one.files) for host in host_records(analysis)]
     facts.seconds = process_time() - began
     return facts
 
 
-def in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
-    """Returns a host record of a rendered conversation with its frames numbered by the files of the dataset; `files` has their
+def host_in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
+    """Returns a host record as the render stage states it, with frames numbered by the files of the dataset; `files` has their
     numbers."""
 
     def placed(one: _Shown) -> _Shown:
@@ -149,7 +149,8 @@ def findings_of(audit: Audit, analysis: Analysis) -> Iterator[FindingRecord]:
 
 
 def add_judged(judged: dict[str, Judged], audit: Audit) -> None:
-    """Adds the audit's counts for each requirement in a rendered conversation to `judged`, once its findings were read."""
+    """Adds to `judged` what the audit counted for each requirement in the conversation that the render stage writes, once its
+    findings were read."""
     for requirement, found in audit.coverage.items():
         if found.counts or found.excused or found.accepted or found.reasons:
             counts = {outcome.name: count for outcome, count in found.counts.items()}
@@ -164,7 +165,8 @@ class Numbering(Struct, frozen=True):
     files: list[int]
 
     def numbered_table(self, name: str, table: pl.DataFrame) -> pl.DataFrame:
-        """Returns this table of a conversation with the numbers of the dataset; categories become text."""
+        """Returns the table that the render stage writes, with the numbers of the dataset instead of the conversation's; categories
+        become text."""
         table = table.cast({pl.Categorical: pl.String})
         for pattern, columns in _IN_WORDS.get(name, {}).items():
             named = pl.col(*columns).map_elements(partial(pattern.sub, self._shifted), pl.String)

@@ -41,8 +41,8 @@ class Job(Struct, frozen=True):
 
     @property
     def staging(self) -> str:
-        """Returns the directory in the dataset that holds the run's tables until the commit: other programs read everything in the
-        directories of tables."""
+        """Returns the directory in the dataset where all tasks of this job write tables, until the commit: other programs read
+        everything in the directories of tables."""
         return f"_staging/{self.run}"
 
 
@@ -73,7 +73,7 @@ class FileFacts(Struct):
     `pieces` is the name of the object with its pieces. `met` says where in it the numbers of the TCP flows lie that are not ours by
     port; `recognised` are those that are ours by content. `opens_ns` is the time of its first frame. `flows` are the numbers of its
     flows that are ours, `begun` those whose first segment is among its frames, `known_as` is what machines state of themselves.
-    These three show whether two files have the same machines (`capture_sites`). `set_back` are the numbers of the frames before
+    These three show whether two files have the same machines (`work_plan`). `set_back` are the numbers of the frames before
     which the clock went back.
     """
 
@@ -153,7 +153,7 @@ class AnalyseTask(Struct, frozen=True):
 
     @property
     def inputs(self) -> str:
-        """Returns the digest of the pieces that a conversation is analysed from."""
+        """Returns the digest of all that this task is given to analyse: the pieces of a conversation."""
         parts = [(part.number, part.opens_ns, part.content) for part in self.parts]
         return sha256(msgspec.msgpack.encode((self.pairs, parts))).hexdigest()
 

@@ -24,7 +24,7 @@ from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.questions.statistics.hosts import MOST_FRAMES, contradiction, marks_in, numbered_hosts
 from analyzer.results.records.capture_records import HostMark, HostName, HostProgram, HostRecord, ProblemRecord
 from analyzer.results.records.finding import CoverageRecord
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.transport.packet.frame_tallies import Tallies
 
 _IN_A_FILE = "name resolution in the capture file"

@@ -37,13 +37,14 @@ def reading(
         facts = by_url.get(source.url)
         if facts is None:
             new[next_number + len(new)] = source
-        elif facts.status != "read" or facts.source != source or hull(facts.window, window) != facts.window:
+        elif facts.status != "read" or facts.source != source or window_of_both(facts.window, window) != facts.window:
             again[facts.number] = source
     return new | again
 
 
-def hull(one: Window, other: Window) -> Window:
-    """Returns the window of time to read a file for: the smallest one that holds both windows."""
+def window_of_both(one: Window, other: Window) -> Window:
+    """Plans the times to read a capture file for, when it was read for others before: returns the smallest window that holds both
+    windows."""
     since = None if one[0] is None or other[0] is None else min(one[0], other[0])
     until = None if one[1] is None or other[1] is None else max(one[1], other[1])
     return since, until
@@ -74,7 +75,7 @@ class PieceIndex:
                     self._kdc[site, one.kind.client].append((at, one))
 
     def parts(self, nodes: Sequence[Node]) -> list[FilePart]:
-        """Returns the pieces that a conversation is to be read from: its own, and those in which its hosts asked a KDC."""
+        """Plans which pieces a conversation is read from: its own, and those in which its hosts asked a KDC."""
         found: dict[int, tuple[list[KindFacts], list[KindFacts]]] = defaultdict(lambda: ([], []))
         for node in nodes:
             for at, one in self._own[node]:

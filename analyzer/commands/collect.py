@@ -208,7 +208,7 @@ def _report(done: Done, output: str, *, repair: bool = False) -> int:
     if not done.read and not done.rendered:
         say(f"{output}: nothing is {'damaged' if repair else 'new'}; {tables}")
     else:
-        for line in summary(done):
+        for line in summary_lines(done):
             say(line)
         say(f"{output}: {tables or 'nothing of ours'}; it holds what was decrypted, and no key")
     if done.sealed:
@@ -222,8 +222,9 @@ def _report(done: Done, output: str, *, repair: bool = False) -> int:
     return EXIT_DONE
 
 
-def summary(done: Done) -> Iterator[str]:
-    """Returns what each stage of `collect` cost, one line a stage."""
+def summary_lines(done: Done) -> Iterator[str]:
+    """Yields the lines that the `collect` command prints at its end: what was read and skipped, and what each stage cost, one line
+    a stage."""
     manifest = done.manifest
     yield f"{done.read} of {len(manifest.sources)} files read; {manifest.conversations} conversations, {done.analysed} analyses"
     for reason, count in Counter(entry.reason for entry in manifest.skipped).items():
@@ -242,7 +243,7 @@ def _line(stage: StageEntry) -> str:
 
 @contextmanager
 def watching_stages() -> Iterator[Watcher | None]:
-    """Yields a watcher that shows the progress of `collect` stages, if somebody watches."""
+    """Yields the watcher by which the `collect` command shows the progress of its stages, if somebody watches."""
     with status_line("starting ...") as update:
         if update is None:
             yield None
@@ -263,7 +264,7 @@ class _Progress:
 
 
 def stage_words(stage: str, done: int, total: int, tasks: int, of: int, seconds: float) -> str:
-    """Describes the progress of a stage of `collect`: `cut: 12.0 of 40.0 MB (30 %), 3 of 10 tasks, about 35 s left`."""
+    """Describes how far a stage of the `collect` command is: `cut: 12.0 of 40.0 MB (30 %), 3 of 10 tasks, about 35 s left`."""
     words = f"{stage}: "
     if total:
         words += f"{done / 1e6:,.1f} of {total / 1e6:,.1f} MB ({100 * done // total} %), "

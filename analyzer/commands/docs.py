@@ -68,7 +68,8 @@ def docs(
 def _view(names: Sequence[str], known: dict[str, Path]) -> View:
     """Returns the view of `docs` for these names: limits, attacks or audit rules."""
     from analyzer.questions.audit.rule_registry import every_rule, select_rules
-    from analyzer.screens.views.docs import AttackList, LimitList, RuleList, attacks_named
+    from analyzer.questions.observations.known_attacks import attacks_named
+    from analyzer.screens.views.docs import AttackList, LimitList, RuleList
 
     if list(names) == [LIMITS]:
         return LimitList()
@@ -84,7 +85,7 @@ def _view(names: Sequence[str], known: dict[str, Path]) -> View:
 
 
 def _title(path: Path) -> str:
-    """Returns the first heading of a documentation page, for the list that `docs` prints."""
+    """Returns the first heading of a page, for the list that the `docs` command prints."""
     with path.open(encoding="utf-8") as file:
         return next((line.lstrip("# ").rstrip() for line in file if line.startswith("# ")), path.stem)
 
@@ -98,7 +99,7 @@ _FILES = (
 
 
 def manual_page() -> str:
-    """pcq-analyzer(1) in groff's man macros (man(7)), made of the command line itself."""
+    """What `docs man` prints: pcq-analyzer(1) in groff's man macros (man(7)), made of the command line itself."""
     root: Any = typer.main.get_command(command_line())
     lines = [
         f'.TH PCQ-ANALYZER 1 "" "pcq-analyzer {version("pcq-analyzer")}" "User Commands"',
@@ -157,6 +158,7 @@ def _option(item: Any) -> Iterator[str]:
 
 
 def _roff(text: str) -> str:
-    """Text of the manual page as roff takes it: its own escapes, and no line that begins as a request."""
+    """Text of the manual page that the `docs` command prints, as roff takes it: its own escapes, and no line that begins as a
+    request."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("×", "\\(mu")
     return re.sub(r"^(?=[.'])", r"\\&", escaped)

@@ -118,7 +118,7 @@ def _write_frames(
         raise typer.BadParameter(why, param_hint="--frames")
     reading.refuse_redaction("frames are written as they were captured; write --pcapng instead")
     reading.refuse_cases(files, "frames are those of a capture")
-    from analyzer.pipeline.capture_slicing import convert
+    from analyzer.pipeline.capture_slicing_and_conversion import convert
 
     destination = destination_of(path, files, reading, force=force, private=False)
     with destination.opened() as out:
@@ -184,7 +184,7 @@ def _write_slice(
     destination: Destination,
     secrets: bytes | None,
 ) -> None:
-    from analyzer.pipeline.capture_slicing import slice_of
+    from analyzer.pipeline.capture_slicing_and_conversion import slice_of
     from analyzer.pipeline.segment_sources import sources_of
 
     found = slice_of(sources_of(files), analysis, calls, reading.keyring, reading.limits, secrets)

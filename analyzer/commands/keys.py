@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analyzer.commands.shared.capture_reading import CaptureReading, asked_password
+from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FILES
 from analyzer.commands.shared.help import Command, SubGroup
-from analyzer.commands.shared.options import Files
+from analyzer.commands.shared.options import Files, asked_password
 from analyzer.commands.shared.result_writing import Writing
 from analyzer.core.output.gate import put, say, write_document
 
@@ -33,7 +33,7 @@ KeytabOutput = Annotated[
 
 
 @keys.command("nt-hash", cls=Command, short_help="the NT hash of a password")
-def nt_hash_of(
+def keys_nt_hash(
     password: Annotated[str, typer.Option("--password", help="The password; - asks for it.")] = "-",
 ) -> None:
     """The NT hash of a password ([MS-NLMP] section 3.3.1), for --nt-hash and other tools."""
@@ -88,7 +88,7 @@ def wireshark(
 
 @keys.command("keytab", cls=Command, short_help="a keytab from a password")
 @command
-def keytab_of(
+def keys_keytab(
     writing: Writing,
     principal: Annotated[str, typer.Argument(help="service/host@REALM or user@REALM.")],
     password: Annotated[str, typer.Option("--password", help="Its password; - asks for it.")] = "-",

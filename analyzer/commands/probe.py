@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from msgspec.structs import replace
 
-from analyzer.commands.shared.capture_reading import asked_password
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_UNUSABLE
-from analyzer.commands.shared.options import PASSWORD_VARIABLE, force_option
+from analyzer.commands.shared.options import PASSWORD_VARIABLE, asked_password, force_option
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, put, say, write_document
 
@@ -99,8 +98,8 @@ def probe(
     The script has what no client should send: unknown GUIDs, closed handles, broken stubs. Counters are only read; nothing is
     changed, and nothing beyond the script (--dry-run) is sent. Needs the extra `probe`.
     """
-    from analyzer.probe.probe_run import rehearse, script_lines
-    from analyzer.probe.probe_script import Options
+    from analyzer.probe.probe_run import rehearse
+    from analyzer.probe.probe_script import Options, script_lines
 
     options = Options(countersets=countersets, polls=polls, interval=interval, large=large)
     if dry_run:

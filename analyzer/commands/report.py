@@ -81,7 +81,8 @@ def _made(
 ) -> tuple[Analysis, Report, ValueBlocks]:
     """Reads captures, and makes the report of `report` with its blocks of values."""
     from analyzer.questions.audit.audit_engine import Audit, Profile
-    from analyzer.screens.formats.report_page import calls_with_layers, value_blocks
+    from analyzer.screens.formats.report_page import value_blocks
+    from analyzer.screens.formats.report_page_call_sides import calls_with_layers
     from analyzer.screens.views.report import Report
 
     progress = (lambda *_: None) if quiet else None

@@ -19,7 +19,8 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline.case_container import CaseEntry, Container, EntryReader, damaged, measured, write
 from analyzer.results.analysis import Analysis, FileDigest
 from analyzer.results.records.capture_records import SCHEMA, EventTrace
-from analyzer.results.saved_analysis import ENTRIES, CaseFacts, TableFacts, dump, load
+from analyzer.results.records.saved_record_tables import TableFacts
+from analyzer.results.saved_analysis import ENTRIES, CaseFacts, dump, load
 
 FORMAT, VERSION = "pcq-case", 8
 # The format of a dataset of `collect`, which has a manifest too.
@@ -88,7 +89,7 @@ def manifest_of(path: str | Path) -> CaseManifest:
 
 
 def check_case(path: str | Path) -> CaseManifest:
-    """Reads every byte of a case file and returns its manifest. Raises `InputError` if a byte is not as written."""
+    """Checks every byte of a saved case and returns its manifest. Raises `InputError` if a byte is not as written."""
     place = Path(path)
     manifest, entries = _opened(place)
     try:

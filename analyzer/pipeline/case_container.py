@@ -145,7 +145,7 @@ def is_container(path: Path) -> bool:
 
 
 def is_case(source: object) -> bool:
-    """Whether a source of captures is a case, or the directory that one was unpacked to."""
+    """Whether a source of captures is the container of a case, or the directory that one was unpacked to."""
     return isinstance(source, str | Path) and is_container(Path(source))
 
 

@@ -172,7 +172,7 @@ def _grouped(events: Iterable[Event]) -> Generator[Sequence[Event]]:
 
 
 def stream_layers(limits: Limits) -> list[Layer]:
-    """Returns the layers from TCP segments to streams and to issued Kerberos tickets."""
+    """Returns the layers that the chain of a reading begins with, from TCP segments to streams and to issued Kerberos tickets."""
     from analyzer.auth.kdc_replies import KdcLayer
     from analyzer.transport.tcp.reassembler import Reassembler
 

@@ -1,4 +1,4 @@
-"""Reads a capture live: takes events from the layers, yields calls in order, problems, and the ends of blocks."""
+"""Reads captures live: chains the layers, takes events from them, yields calls in order, problems, and the ends of blocks."""
 
 from __future__ import annotations
 
@@ -8,21 +8,29 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
+from analyzer.auth.kdc_replies import Tickets
+from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
-from analyzer.core.limits import Limits
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.calls_from_exchanges import plain_call
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
 from analyzer.interfaces.resolution.streamed_calls import CallStream
 from analyzer.interfaces.resolution.whole_capture_resolution import Marks
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower
+from analyzer.pipeline.layer_chain import LayerChain, call_layers, decoding_layers, stream_layers
+from analyzer.pipeline.run import Engine, EventCollector, with_digests, with_embedded
+from analyzer.pipeline.segment_sources import Source, own_segments, tshark_segments
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable, Tally
 from analyzer.results.calls.ordered_calls import OrderedCalls
-from analyzer.results.reported_names.saved_metadata import fill
+from analyzer.results.reported_names.saved_metadata import fill_from_metadata
 from analyzer.transport.rpc.exchange_maker import Exchange, OpenCall
 
 if TYPE_CHECKING:
+    from analyzer.capture.capture_reader import ReadBound
     from analyzer.results.reported_names.counter_name_tables import NameTables
     from analyzer.results.reported_names.counterset_catalog import Catalogs
     from analyzer.results.reported_names.saved_metadata import Metadata
@@ -159,4 +167,54 @@ class Stream:
 
     def _filled(self, servers: Iterable[str]) -> Iterator[Problem]:
         if self._metadata:
-            yield from fill(self._catalogs, self._names, servers, self._metadata, instead=self._metadata_from)
+            yield from fill_from_metadata(
+                self._catalogs, self._names, servers, self._metadata, instead=self._metadata_from
+            )
+
+
+def stream(
+    sources: Sequence[Source],
+    keyring: Keyring | None = None,
+    *,
+    engine: Engine = "own",
+    limits: Limits = DEFAULTS,
+    progress: Callable[[int, int], None] | None = None,
+    metadata: Sequence[Metadata] = (),
+    metadata_from: str | None = None,
+    failed: Callable[[Exception], None] | None = None,
+    hashing: bool = False,
+    bound: ReadBound | None = None,
+    block_bytes: int | None = None,
+) -> Stream:
+    """Reads captures live, as a stream: they are read while calls are taken from them. All parameters are described at
+    `run.analyze`.
+
+    A call comes as soon as no call that began before its end is under way. The calls are in order, except those that the stream did
+    not wait for any longer. A call is named by what the calls before it state. Memory does not grow with the calls. Captures are
+    read in blocks of `block_bytes` at first. A case is no capture.
+    """
+    keyring, notes = with_embedded(sources, keyring if keyring is not None else Keyring())
+    segments, facts = (
+        own_segments(sources, progress, limits, hashing=hashing, bound=bound, streaming=True, block_bytes=block_bytes)
+        if engine == "own"
+        else tshark_segments(sources, streaming=True)
+    )
+    learner, follower = CatalogLearner(), KeyFollower(learning=False)
+    pcq = PerflibLayer(learner, learning=False)
+    channels, rpc = call_layers(keyring, limits, Tickets(), pdus=False)
+    chain = LayerChain([*stream_layers(limits), *channels, rpc, *decoding_layers(pcq, follower)])
+    return Stream(
+        chain.run(segments),
+        chain.open_since,
+        rpc.open_before,
+        CallStream(pcq.losses, learner, follower, limits.order_calls),
+        EventCollector(limits),
+        facts if not hashing else lambda: with_digests(facts()),
+        learner.catalogs,
+        follower.names,
+        limits,
+        metadata=metadata,
+        metadata_from=metadata_from,
+        notes=notes,
+        failed=failed,
+    )

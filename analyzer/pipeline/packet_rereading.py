@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,15 +15,21 @@ from analyzer.auth.keyring import Keyring
 from analyzer.capture.capture_reader import CaptureReader, Source
 from analyzer.capture.first_bytes import special_file
 from analyzer.core.errors import InputError
-from analyzer.core.events import Problem
+from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.pipeline.case_container import is_case
-from analyzer.pipeline.run import follow_messages, with_embedded
+from analyzer.pipeline.layer_chain import LayerChain, channel_layers
+from analyzer.pipeline.run import with_embedded
+from analyzer.pipeline.segment_sources import own_segments
 from analyzer.results.analysis import Analysis
 from analyzer.results.captured_packets import CapturedFrame, Packets
 from analyzer.transport.smb.smb_framing import HEADER_LEN, Message
 from analyzer.transport.tcp.stream_events import Connection, Direction
+
+if TYPE_CHECKING:
+    from analyzer.transport.packet.segment import SegmentBatch
+    from analyzer.transport.smb.smb_connection_state import MessageLog
 
 # Why frames that were there are not, or none is.
 CHANGED = "the captures changed since they were read"
@@ -75,6 +82,35 @@ def packets_of(
     return packets
 
 
+def follow_messages(
+    sources: Sequence[Source],
+    keyring: Keyring,
+    limits: Limits,
+    *,
+    message_log: MessageLog,
+    segment_log: Callable[[SegmentBatch], object] | None = None,
+    lost: Callable[[Problem], None] | None = None,
+) -> None:
+    """Rereads captures through the layers up to SMB, and passes on their SMB messages and TCP segments. `lost` is described at
+    `run.smb_session_keys`."""
+    from analyzer.transport.packet.segment import SegmentBatch
+    from analyzer.transport.tcp.reassembler import Reassembler
+
+    segments, _ = own_segments(sources, None, limits)
+
+    def noted() -> Iterator[Event]:
+        for event in segments:
+            if segment_log is not None and isinstance(event, SegmentBatch):
+                segment_log(event)
+            yield event
+
+    layers = channel_layers(keyring, limits, message_log=message_log, checks_signatures=False)
+    chain = LayerChain([Reassembler(limits), *layers])
+    for event in chain.run(noted()):
+        if lost is not None and isinstance(event, Problem) and event.is_of_file:
+            lost(event)
+
+
 def broke_off(lost: Sequence[Problem], analysis: Analysis, last: int) -> str | None:
     """Returns why a second reading of an analysis's captures ended before their frame `last`; None if it reached that frame. `lost`
     are the problems of files in the second reading. Problems that the first reading had do not count."""
@@ -95,8 +131,8 @@ def why_not(sources: Sequence[Source], engine: str) -> str | None:
 
 
 def _with_header(sent: Message) -> TracedBytes:
-    """Returns an SMB message that was read again with its framing header ([MS-SMB2] section 2.1), if the header was captured before
-    it."""
+    """Returns an SMB message, met when the captures were reread, with its framing header ([MS-SMB2] section 2.1), if the header was
+    captured before it."""
     data, start = sent.data, sent.start
     if start >= HEADER_LEN and int.from_bytes(data.part(start - HEADER_LEN, start), "big") == sent.length:
         return data[start - HEADER_LEN : sent.stop]

@@ -1,4 +1,4 @@
-"""Reads captures: capture files in, an `Analysis` out. Only this module chains all layers.
+"""Reads captures: capture files in, an `Analysis` out. Only this module and `live_reading` chain all layers.
 
 A case needs no layer, so layers are imported when a capture is read.
 
@@ -43,14 +43,11 @@ if TYPE_CHECKING:
     from analyzer.capture.frame_blocks import FrameBlock
     from analyzer.interfaces.call_contents.machine_names import NamingCalls
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
-    from analyzer.pipeline.live_reading import Stream
     from analyzer.pipeline.shard_coordinator import Sharing
     from analyzer.results.analysis import FileDigest
     from analyzer.results.reported_names.saved_metadata import Metadata
     from analyzer.transport.packet.frame_tallies import Tallies
-    from analyzer.transport.packet.segment import SegmentBatch
     from analyzer.transport.smb.files.file_log import FileLog
-    from analyzer.transport.smb.smb_connection_state import MessageLog
 
 
 # ------------------------------------------------------------------------------------------------------ event collector
@@ -96,8 +93,9 @@ class EventCollector:
         else:
             self._unlisted[what] += 1
 
-    def _mark(self, event: ClientMarks) -> None:
-        """Keeps the first of equal client marks of a connection. A connection shows the same marks again and again."""
+    def _collect_marks(self, event: ClientMarks) -> None:
+        """Collects the first of equal events with client marks of a connection. A connection shows the same marks again and
+        again."""
         key = event.client, event.server, event.marks
         if key in self._known_marks:
             return
@@ -186,7 +184,7 @@ class EventCollector:
             case FeaturesOffered():
                 self._list(self.features, event, "feature negotiations", self._limits.listed)
             case ClientMarks():
-                self._mark(event)
+                self._collect_marks(event)
             case Pdu():
                 self.pdus.append(event)
 
@@ -236,7 +234,7 @@ def analyze(
     only one for standard input, tshark, `pdus`, `pseudonyms`, `in_sessions` or `with_files`.
     """
     if any(is_case(source) for source in sources):
-        return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
+        return _run_over_case(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
     keyring, notes_on_keys = with_embedded(sources, keyring if keyring is not None else Keyring())
     limits, own = limits or DEFAULTS, engine == "own"
     redactor, metadata, metadata_from = _redaction(pseudonyms, metadata, metadata_from)
@@ -256,7 +254,7 @@ def analyze(
             break
     assert analysis is not None
     problems = [*analysis.problems, *notes_on_keys]
-    capture = _with_digests(facts()) if hashing else facts()
+    capture = with_digests(facts()) if hashing else facts()
     analysis = _filled(replace(analysis, capture=capture, problems=tuple(problems)), metadata, metadata_from)
     if pseudonyms is not None:
         from analyzer.interfaces.redaction.redactor import without_names
@@ -390,59 +388,6 @@ def _file_log(limits: Limits) -> FileLog:
     return FileLog(limits)
 
 
-def stream(
-    sources: Sequence[Source],
-    keyring: Keyring | None = None,
-    *,
-    engine: Engine = "own",
-    limits: Limits = DEFAULTS,
-    progress: Callable[[int, int], None] | None = None,
-    metadata: Sequence[Metadata] = (),
-    metadata_from: str | None = None,
-    failed: Callable[[Exception], None] | None = None,
-    hashing: bool = False,
-    bound: ReadBound | None = None,
-    block_bytes: int | None = None,
-) -> Stream:
-    """Streams captures: they are read while calls are taken from them. All parameters are described at `analyze`.
-
-    A call comes as soon as no call that began before its end is under way. The calls are in order, except those that the stream did
-    not wait for any longer. A call is named by what the calls before it state. Memory does not grow with the calls. Captures are
-    read in blocks of `block_bytes` at first. A case is no capture.
-    """
-    from analyzer.auth.kdc_replies import Tickets
-    from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
-    from analyzer.interfaces.resolution.streamed_calls import CallStream
-    from analyzer.interfaces.winperf.winreg_layer import KeyFollower
-    from analyzer.pipeline.live_reading import Stream
-
-    keyring, notes = with_embedded(sources, keyring if keyring is not None else Keyring())
-    segments, facts = (
-        own_segments(sources, progress, limits, hashing=hashing, bound=bound, streaming=True, block_bytes=block_bytes)
-        if engine == "own"
-        else tshark_segments(sources, streaming=True)
-    )
-    learner, follower = CatalogLearner(), KeyFollower(learning=False)
-    pcq = PerflibLayer(learner, learning=False)
-    channels, rpc = call_layers(keyring, limits, Tickets(), pdus=False)
-    chain = LayerChain([*stream_layers(limits), *channels, rpc, *decoding_layers(pcq, follower)])
-    return Stream(
-        chain.run(segments),
-        chain.open_since,
-        rpc.open_before,
-        CallStream(pcq.losses, learner, follower, limits.order_calls),
-        EventCollector(limits),
-        facts if not hashing else lambda: _with_digests(facts()),
-        learner.catalogs,
-        follower.names,
-        limits,
-        metadata=metadata,
-        metadata_from=metadata_from,
-        notes=notes,
-        failed=failed,
-    )
-
-
 def _redaction(
     pseudonyms: Pseudonyms | None, metadata: Sequence[Metadata], metadata_from: str | None
 ) -> tuple[list[Layer], Sequence[Metadata], str | None]:
@@ -472,7 +417,7 @@ def _collect(
         collected.ends_early(error, facts().frames)
 
 
-def _opened(
+def _run_over_case(
     sources: Sequence[Source],
     metadata: Sequence[Metadata],
     metadata_from: str | None,
@@ -480,7 +425,7 @@ def _opened(
     hashing: bool,
     redacting: bool,
 ) -> Analysis:
-    """Opens a case in place of a run over its captures."""
+    """Opens a case: its analysis stands in place of a run over its captures."""
     if redacting:
         raise InputError("a case is not redacted", hint="Save it with --redact from its captures.")
     case, *others = sources
@@ -547,42 +492,13 @@ def smb_session_keys(
     return found
 
 
-def follow_messages(
-    sources: Sequence[Source],
-    keyring: Keyring,
-    limits: Limits,
-    *,
-    message_log: MessageLog,
-    segment_log: Callable[[SegmentBatch], object] | None = None,
-    lost: Callable[[Problem], None] | None = None,
-) -> None:
-    """Runs the layers up to SMB over captures once more, and passes on their SMB messages and TCP segments. `lost` is described at
-    `smb_session_keys`."""
-    from analyzer.transport.packet.segment import SegmentBatch
-    from analyzer.transport.tcp.reassembler import Reassembler
-
-    segments, _ = own_segments(sources, None, limits)
-
-    def noted() -> Iterator[Event]:
-        for event in segments:
-            if segment_log is not None and isinstance(event, SegmentBatch):
-                segment_log(event)
-            yield event
-
-    layers = channel_layers(keyring, limits, message_log=message_log, checks_signatures=False)
-    chain = LayerChain([Reassembler(limits), *layers])
-    for event in chain.run(noted()):
-        if lost is not None and isinstance(event, Problem) and event.is_of_file:
-            lost(event)
-
-
-def _with_digests(facts: CaptureFacts) -> CaptureFacts:
+def with_digests(facts: CaptureFacts) -> CaptureFacts:
     return replace(facts, digests=digests_of(facts))
 
 
 def digests_of(facts: CaptureFacts) -> tuple[FileDigest, ...]:
-    """Returns the digest of every capture file of a run. A file that our own engine did not read to its end is read again for
-    it."""
+    """Returns the digest of every capture file that a run read. A file that our own engine did not read to its end in that run is
+    read again for it."""
     from analyzer.capture.file_digest import digest_of
 
     known = {digest.name: digest for digest in facts.digests}

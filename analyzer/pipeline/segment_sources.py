@@ -20,7 +20,7 @@ Source = str | Path | BinaryIO
 
 
 def sources_of(names: Sequence[str]) -> list[Source]:
-    """File arguments of a command as sources of segments: `-` is standard input."""
+    """Sources of segments that the file arguments of a command name: `-` is standard input."""
     return [sys.stdin.buffer if name == "-" and sys.stdin is not None else name for name in names]
 
 
@@ -68,8 +68,9 @@ def segments_of(
     is_drained: Callable[[], bool] | None = None,
     set_back: Sequence[int] = (),
 ) -> Iterator[Event]:
-    """Yields the TCP segments in frames. `is_drained` says whether there is nothing more to read for the moment; with it, the ends
-    of blocks come among the events. `set_back` are the frames so far before which the clock went back."""
+    """Makes frames a source of segments: yields the TCP segments in them. `is_drained` says whether there is nothing more to read
+    for the moment; with it, the ends of blocks come among the events. `set_back` are the frames so far before which the clock went
+    back."""
     count, latest, told = 0, (-1, 0), 0
     for item in frames:
         if isinstance(item, Problem):
@@ -114,7 +115,7 @@ _SEGMENTS_OF_BLOCK = 256
 
 
 def _in_blocks(segments: Iterable[Event]) -> Iterator[Event]:
-    """Yields TCP segments of tshark with the ends of blocks among them."""
+    """Yields the segments of a source that tshark reads, with the ends of blocks among them."""
     from analyzer.transport.packet.segment import SegmentBatch
 
     for count, event in enumerate(segments, 1):

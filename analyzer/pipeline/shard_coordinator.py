@@ -114,7 +114,7 @@ class Preview(Struct, frozen=True):
     by_connection: bool = False
 
     def then(self, groups: Generator[Group]) -> Generator[Group]:
-        """The groups of events that the preview took, and all that follow."""
+        """The groups of events by which it was decided whether shards pay, and all that follow."""
         with closing(groups):
             while self.groups:
                 yield self.groups.popleft()

@@ -80,7 +80,8 @@ class Dealer:
         self._loads = [0] * count
 
     def deal(self, groups: Iterable[Sequence[Event]], number: int, shard: Shard) -> Iterator[tuple[int, Event]]:
-        """Feeds the shard of that number the events that belong to it; gives those that belong to no shard, with their moments."""
+        """Feeds a worker's shard, of that number, the events that belong to it; gives those that belong to no shard, with their
+        moments."""
         counted = count(1)
         for part in chain.from_iterable(map(parted, groups)):
             dealt = Dealt()
@@ -108,7 +109,8 @@ class Dealer:
                 shard.feed(dealt)
 
     def _shard_of(self, connection: Connection) -> int:
-        """Returns the number of a connection's shard. A new connection goes to the shard that had the fewest bytes."""
+        """Returns the number of a connection's shard, as every worker counts it. A new connection goes to the shard that had the
+        fewest bytes."""
         key = connection.number if self._by_connection else pair_of(connection)
         if (shard := self._shards.get(key)) is None:
             shard = self._shards[key] = self._loads.index(min(self._loads))
@@ -117,7 +119,7 @@ class Dealer:
 
 
 def pair_of(connection: Connection) -> tuple[str, str]:
-    """Returns the pair of hosts that decides on a connection's shard, in the same order for both directions."""
+    """Returns the pair of hosts by which every worker decides on a connection's shard, in the same order for both directions."""
     a, b = connection.a.ip, connection.b.ip
     return (a, b) if a <= b else (b, a)
 
@@ -390,13 +392,13 @@ FIRST_NUMBERS = {"sessions": 0, "smb_logons": 0, "rpc_logons": 0, "channels": 0,
 
 
 def limits_of_shard(limits: Limits, shares: int) -> Limits:
-    """Returns the limits of an analysis for one of `shares` shards. If a shard reaches its part, the whole capture may reach the
-    limit or not: one process has to find out."""
+    """Returns the limits with which a worker reads one of `shares` shards. If a shard reaches its part, the whole capture may reach
+    the limit or not: one process has to find out."""
     return replace(limits, **{name: getattr(limits, name) // shares for name in _SHARED_LIMITS})
 
 
 def _places(call: Call, used: Iterable[str], given: Iterable[str]) -> Iterator[Place]:
-    """Yields the handles that a call of a shard uses and gives out, by server."""
+    """Yields the handles, by server, that a call uses and gives out which a worker read in its shard."""
     server = call.server.ip
     sides = ((call.request, used), *(((call.response, given),) if call.status == 0 else ()))
     for side, names in sides:

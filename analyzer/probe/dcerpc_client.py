@@ -64,8 +64,8 @@ class Reply(Struct, frozen=True):
 
     @property
     def status(self) -> int | None:
-        """Returns the return value in the server's DCERPC reply, which ends every response of PerflibV2 and winreg; None if there
-        is none."""
+        """Returns the return value in a reply that the DCERPC client received: it ends every response of PerflibV2 and winreg; None
+        if there is none."""
         return (
             int.from_bytes(self.stub[-4:], "little") if self.lost is None and self.fault is None and self.stub else None
         )
@@ -120,7 +120,8 @@ class _Ntlm:
         return self.level >= AuthLevel.CALL
 
     def protect(self, head: bytes, body: bytes, trailer: bytes) -> tuple[bytes, bytes]:
-        """Protects the body of a PDU that the probe sends with NTLM; returns the body in its sent form, and the signature."""
+        """Protects with NTLM the body of a PDU that the DCERPC client sends; returns the body in its sent form, and the
+        signature."""
         wire = self._seal[0](body) if self.level == AuthLevel.PRIVACY else body
         made = self._ntlm.MAC(self._flags, self._seal[0], self._sign[0], self._sent, head + body + trailer)
         self._sent += 1
@@ -264,7 +265,7 @@ class BoundStream:
 
 
 def handle_of(answer: Reply) -> bytes | None:
-    """Returns the context handle at the beginning of a DCERPC reply to the probe, None if the call failed."""
+    """Returns the context handle at the beginning of a reply that the DCERPC client received, None if the call failed."""
     return answer.stub[:20] if answer.status == 0 and len(answer.stub) >= 24 else None
 
 

@@ -146,7 +146,7 @@ class Lab:
             association = self.connector.open(who, pipe, impersonation)
             talk = Talk(self, association, self.associations)
             self._open.append(talk)
-            context = talk.add(OfferedContext(interface, transfer), level)
+            context = talk.add_context(OfferedContext(interface, transfer), level)
         except (LostError, OSError, ConnectionError) as error:
             self.fail(f"{words}: {error}")
             return None
@@ -157,19 +157,19 @@ class Lab:
 
     @property
     def calls(self) -> int:
-        """Returns how many requests the probe sent; the log has binds too."""
+        """Returns how many probe calls were sent; the log has binds too."""
         return sum(entry.answer.opnum >= 0 for entry in self.log)
 
     def fail(self, why: str) -> None:
-        """Notes and tells what went wrong with the calls of this step of the probe."""
+        """Notes and tells what went wrong with the probe calls of this step."""
         self.failures.append(f"{self.step}: {why}")
         self.tell(self.failures[-1])
 
     def note(self, entry: LogEntry) -> None:
         self.log.append(entry)
 
-    def add(self, *triggers: str) -> None:
-        """Adds triggers to the last call of the probe, because its answer shows them."""
+    def add_triggers(self, *triggers: str) -> None:
+        """Adds triggers to the log entry of the last probe call, because its answer shows them."""
         last = self.log[-1]
         self.log[-1] = replace(last, triggers=tuple(dict.fromkeys((*last.triggers, *triggers))))
 
@@ -184,7 +184,7 @@ class Lab:
 
 
 class Talk:
-    """One association of the probe. Calls go over the presentation context that was bound last; `use` selects another."""
+    """One association of the probe. Calls go over the presentation context that was bound last; `use_context` selects another."""
 
     def __init__(self, lab: Lab, association: BoundStream, number: int) -> None:
         self._lab, self._association, self.number = lab, association, number
@@ -193,8 +193,8 @@ class Talk:
         self._interfaces: dict[int, str] = {}
         self._last = 0
 
-    def add(self, context: OfferedContext, level: int) -> int | None:
-        """Adds a presentation context to the association, for calls of the probe, with a security context of its own; returns its
+    def add_context(self, context: OfferedContext, level: int) -> int | None:
+        """Adds a presentation context for probe calls to their association, with a security context of its own; returns its
         number."""
         number = self._association.bind(context, level)
         triggers = ["The interface was called or bound.", "The interface was bound.", *_TRAILERS[level > 1]]
@@ -212,12 +212,12 @@ class Talk:
         return number
 
     @property
-    def last(self) -> int:
-        """Returns the presentation context that the probe's calls go over."""
+    def context(self) -> int:
+        """Returns the presentation context that probe calls go over."""
         return self._last
 
-    def use(self, context: int) -> None:
-        """Sends the probe's calls over this presentation context from now on."""
+    def use_context(self, context: int) -> None:
+        """Sends later probe calls over this presentation context."""
         self._last = context
 
     def stub(self) -> NdrWriter:
@@ -250,8 +250,8 @@ class Talk:
         triggers: list[str] = []
         level = self._levels[context]
         if self._interfaces[context] == perflib.INTERFACE:
-            triggers += _of_any(answer, level)
-            triggers += _of_method(opnum, answer, level, never_given_out=never_given_out)
+            triggers += _triggers_of_any(answer, level)
+            triggers += _triggers_of_method(opnum, answer, level, never_given_out=never_given_out)
         if answer.is_answered:
             triggers += causes
         if answer.status == 0:
@@ -341,7 +341,7 @@ class Talk:
 _TRAILERS = {False: (), True: ("A PDU with a security trailer was sent.",)}
 
 
-def _of_any(answer: Reply, level: int) -> Iterator[str]:
+def _triggers_of_any(answer: Reply, level: int) -> Iterator[str]:
     """Yields the triggers that any PerflibV2 call of the probe counts for."""
     yield "A request was sent."
     if level < AuthLevel.PRIVACY:
@@ -359,8 +359,8 @@ def _of_any(answer: Reply, level: int) -> Iterator[str]:
         yield "A caller at authentication level 6 was refused by error 5."
 
 
-def _of_method(opnum: int, answer: Reply, level: int, *, never_given_out: bool) -> Iterator[str]:
-    """Yields the triggers that the probe's call of a method counts for."""
+def _triggers_of_method(opnum: int, answer: Reply, level: int, *, never_given_out: bool) -> Iterator[str]:
+    """Yields the triggers that a probe call counts for by its method."""
     if opnum not in METHODS:
         yield "A method above opnum 7 was called."
         return
@@ -421,7 +421,7 @@ def guids_of(answer: Reply) -> list[str]:
 
 
 def registration_of(answer: Reply) -> tuple[list[int], bool]:
-    """The counter ids of a registration that the probe got, and whether the counterset has instances."""
+    """Reads a registration in the answer to a probe call: the ids of its counters, and whether the counterset has instances."""
     tree = _tree(answer, "counterset-info")
     counters = tree.get("counters", ())
     ids = [one["counter_id"] for one in counters] if isinstance(counters, list | tuple) else []

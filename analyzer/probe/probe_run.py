@@ -30,8 +30,8 @@ from analyzer.core.printable_text import Discreet
 from analyzer.probe.dcerpc_client import BoundStream, Credentials, LostError, OfferedContext, Reply
 from analyzer.probe.probe_calls import Impersonation, Lab, LogEntry, context_handle
 from analyzer.probe.probe_recording import Relay, captured_by, pcapng
-from analyzer.probe.probe_script import STEPS, Options, Script
-from analyzer.questions.audit.rule_registry import FORMAT, catalogue
+from analyzer.probe.probe_script import Options, Script
+from analyzer.questions.audit.rule_registry import FORMAT, catalogue, causable_by_client
 from analyzer.results.methods import perflib
 
 # ---------------------------------------------------------------------------------------------------- server connection
@@ -299,8 +299,8 @@ def _done(
         triggered=list_document(lab, target.words),
         keys=_keys(credentials, *([options.other] if options.other is not None else [])),
         calls=lab.calls,
-        number=len(set(triggered(lab.log)) & causable()),
-        causable=len(causable()),
+        number=len(set(triggered(lab.log)) & causable_by_client()),
+        causable=len(causable_by_client()),
         captured_by=captured,
         failures=tuple(lab.failures),
     )
@@ -346,22 +346,6 @@ def list_document(lab: Lab, server: str) -> bytes:
         "triggered": triggered(lab.log),
     }
     return json.dumps(document, indent=1).encode() + b"\n"
-
-
-def script_lines(log: list[LogEntry]) -> Iterator[str]:
-    """Yields what a run of the probe sends as lines for people, step by step."""
-    about = {name: (step.__doc__ or "").partition("\n")[0] for name, step in STEPS}
-    step = ""
-    for entry in log:
-        if entry.step != step:
-            step = entry.step
-            yield f"{step}: {about[step]}"
-        yield f"  level {entry.level}  association {entry.association}  {entry.words}"
-
-
-def causable() -> frozenset[str]:
-    """The requirements whose trigger a run of the probe, as a client, can bring about."""
-    return frozenset(name for name, requirement in catalogue().items() if requirement.caused_by == "client")
 
 
 _SETS = (("00000000-0000-4000-8000-000000000001", 2), ("00000000-0000-4000-8000-000000000002", 0))

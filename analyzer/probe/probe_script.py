@@ -23,6 +23,7 @@ from analyzer.probe.probe_calls import (
     WINREG,
     Impersonation,
     Lab,
+    LogEntry,
     Talk,
     block_types_of,
     context_handle,
@@ -194,7 +195,7 @@ class Known(Struct):
         return next((one for one in self.sets if not one.has_instances and one.counters), None)
 
     def identifiers(self) -> list[bytes]:
-        """Returns counter identifiers for the script of the probe: for blocks of type 1, 2, 4 and 6, and of a single-instance
+        """Returns counter identifiers that steps of the script send: for blocks of type 1, 2, 4 and 6, and of a single-instance
         counterset."""
         made: list[bytes] = []
         if (one := self.multiple) is not None:
@@ -217,7 +218,7 @@ class Script(Struct):
     known: Known = field(default_factory=Known)
 
     def run(self) -> None:
-        """Runs every step of the probe, in order."""
+        """Runs every step of the script, in order."""
         for number, (name, step) in enumerate(STEPS, 1):
             self.lab.step = name
             self.lab.tell(f"step {number} of {len(STEPS)}, {name}; {self.lab.calls} calls so far")
@@ -340,7 +341,7 @@ class Script(Struct):
             return
         call(needed - 1)
         if call(needed).is_answered and again:
-            self.lab.add("ERROR_NOT_ENOUGH_MEMORY came with a size, and the client asked again with it.")
+            self.lab.add_triggers("ERROR_NOT_ENOUGH_MEMORY came with a size, and the client asked again with it.")
 
     # --- queries ------------------------------------------------------------------------------------------------------------
 
@@ -388,7 +389,7 @@ class Script(Struct):
                 f"A block of type {kind} was returned for a known identifier.",
             ]
             triggers += _OF_TYPE.get(kind, ())
-        self.lab.add(*triggers)
+        self.lab.add_triggers(*triggers)
 
     def single(self) -> None:
         """A single-instance counterset named in every way: without a name, with an empty one, with one."""
@@ -544,7 +545,7 @@ class Script(Struct):
                 talk.close_query(handle)
         plain = self.lab.join()
         if plain is not None:
-            plain.add(OfferedContext(PERFLIB, FEATURES), AuthLevel.NONE)
+            plain.add_context(OfferedContext(PERFLIB, FEATURES), AuthLevel.NONE)
 
     def levels(self) -> None:
         """Every method at every authentication level below the one that is asked for, also on a handle that was opened above it."""
@@ -570,11 +571,11 @@ class Script(Struct):
         handle = self._filled(talk) if talk is not None else None
         if talk is None or handle is None:
             return
-        high, low = talk.last, talk.add(OfferedContext(PERFLIB), level)
+        high, low = talk.context, talk.add_context(OfferedContext(PERFLIB), level)
         if low is not None:
             for opnum in ON_HANDLES:
                 talk.handled(opnum, handle, "a handle opened at level 6")
-        talk.use(high)
+        talk.use_context(high)
         again = "CloseQueryHandle was refused below authentication level 6, and the handle used again."
         talk.info(handle, causes=(*_USED, *((again,) if low is not None else ())))
         talk.close_query(handle)
@@ -606,7 +607,7 @@ class Script(Struct):
                 room *= 4
                 answer = talk.query_value(key, "238", room)
             if answer.status == 0:
-                self.lab.add(*_WINPERF)
+                self.lab.add_triggers(*_WINPERF)
         talk.close_key(key)
 
 
@@ -647,3 +648,14 @@ STEPS: tuple[tuple[str, Callable[[Script], None]], ...] = (
     ("registry", Script.registry),
     ("long poll", Script.long_poll),
 )
+
+
+def script_lines(log: list[LogEntry]) -> Iterator[str]:
+    """Yields the steps of the script, and what each sent by the log of a run, as lines for people."""
+    about = {name: (step.__doc__ or "").partition("\n")[0] for name, step in STEPS}
+    step = ""
+    for entry in log:
+        if entry.step != step:
+            step = entry.step
+            yield f"{step}: {about[step]}"
+        yield f"  level {entry.level}  association {entry.association}  {entry.words}"

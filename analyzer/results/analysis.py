@@ -89,7 +89,8 @@ TEXT_RESULT = "  result  sha256 "
 
 
 def evidence_lines(record: EvidenceRecord) -> Iterator[str]:
-    """Yields the record of what an analysis was made from, as text for people: one line, then one for each file and limit."""
+    """Yields what an analysis was made from (its evidence record) as text for people: one line, then one for each file and
+    limit."""
     options = "".join(f" --{name} {value}".rstrip() for name, value in record.options.items())
     yield f"{TEXT_MARK}{record.tool} {record.version}, {record.command}{options}"
     for item in record.inputs:
@@ -119,15 +120,16 @@ class DatasetOrigin:
         self._order = numbers.argsort()
 
     def known_as(self, number: int) -> int:
-        """Returns the number that a call of the analysis has in the dataset's tables."""
+        """Returns for a call of an analysis that was made of a dataset the number that the dataset's tables give it."""
         return int(self._numbers[number - 1])
 
     def number_of(self, known: int) -> int:
-        """Returns the number in the analysis of a call with this number in the dataset's tables."""
+        """Returns for a call that the dataset's tables give this number its number in the analysis that was made of the dataset."""
         return int(self._order[self._numbers.searchsorted(known, sorter=self._order)]) + 1
 
     def in_case(self, known: int) -> tuple[str, int] | None:
-        """Returns the case file with a call of the dataset's tables, and its number there; None if it is on another machine."""
+        """Returns the case file that an analysis made of a dataset took a call from, and the call's number there, by its number in
+        the tables; None if the file is on another machine."""
         case = self.cases.get(known >> NUMBER_SHIFT)
         return (case, known & ((1 << NUMBER_SHIFT) - 1)) if case is not None else None
 
@@ -154,7 +156,8 @@ class CaptureFacts(Struct, frozen=True):
     redacted: bool = False
 
     def numbered(self, frames: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
-        """Returns frame ids as Wireshark's numbers. With several capture files, also returns the position of each file."""
+        """Returns frame ids of the analysed capture as Wireshark's numbers. With several capture files, also returns the position
+        of each file."""
         if len(self.files) <= 1:
             return frames, UNSET  # ids of the first file are the numbers
         return tuple([number_of(frame) for frame in frames]), tuple([file_of(frame) for frame in frames])
@@ -190,12 +193,12 @@ class Selected(Sequence[Numbered]):
             yield number, calls[number - 1]
 
     def holds(self, number: int) -> bool:
-        """Whether the selected calls of the analysis contain a call with this number."""
+        """Whether a call with this number is among those that an analysis shows."""
         at = bisect_left(self.numbers, number)
         return at < len(self.numbers) and self.numbers[at] == number
 
     def only(self, numbers: Iterable[int]) -> Selected:
-        """Returns those selected calls of the analysis that have these numbers."""
+        """Returns those of the calls that an analysis shows which have these numbers."""
         return Selected(self._calls, array("q", numbers))
 
 
@@ -262,7 +265,7 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def logons_by_session(self) -> dict[int, list[Logon]]:
-        """Returns the SMB logons of the analysis by session number, each list in the order of the logons."""
+        """Returns the SMB logons that the analysis found by session number, each list in the order of the logons."""
         found: dict[int, list[Logon]] = {}
         for logon in self.logons:
             if logon.by == "smb" and logon.session is not None:
@@ -271,7 +274,7 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def shown_logons(self) -> Sequence[Logon]:
-        """Returns the logons that the analysis shows: those of the sessions and calls that were asked for."""
+        """Returns the logons of the analysis, or those of the sessions and calls in the part of it that the user asked for."""
         if self.part is None:
             return self.logons
         sessions = {session.number for session in self.part.sessions}
@@ -281,7 +284,8 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def shown_files(self) -> Sequence[FileRecord]:
-        """Returns the SMB files of the sessions that the analysis shows; none if files were not asked for."""
+        """Returns the SMB files of the analysis, or those of the sessions in the part of it that the user asked for; none if files
+        were not asked for."""
         files = self.files.files if self.files is not None else ()
         if self.part is None:
             return files
@@ -289,7 +293,8 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
         return [one for one in files if one.session in sessions]
 
     def listed_files(self) -> FoundFiles:
-        """Returns the shown SMB files with Wireshark's frame numbers. Raises `InputError` if the analysis has no files."""
+        """Returns the SMB files that the analysis shows, with Wireshark's frame numbers. Raises `InputError` if the analysis has
+        none."""
         if self.files is None:
             raise InputError("files are read from captures", hint="Give the capture itself, and do not redact it.")
 
@@ -306,5 +311,5 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def shown_sessions(self) -> Sequence[SmbSession]:
-        """Returns the SMB sessions that the analysis shows."""
+        """Returns the SMB sessions of the analysis, or those of the part of it that the user asked for."""
         return self.part.sessions if self.part is not None else self.sessions

@@ -26,8 +26,8 @@ class RegistryValue(Struct, frozen=True):
     data: TracedBytes | None
 
     def content(self) -> Any:
-        """Returns the data of the registry value that a call states, by its type: text, a list of texts, or a number. Returns bytes
-        if the type is unknown or does not fit."""
+        """Returns among the facts of a call the data of a registry value, by its type: text, a list of texts, or a number. Returns
+        bytes if the type is unknown or does not fit."""
         if self.data is None:
             return None
         raw = self.data.data
@@ -76,7 +76,8 @@ def registry_value(call: Call) -> RegistryValue | None:
 
 
 def service_facts(call: Call) -> ServiceFacts | None:
-    """Returns the facts about a service that a svcctl call states; None for other interfaces, and if nothing is known about it."""
+    """Returns the facts that the parameters of a svcctl call state about a service; None for other interfaces, and if nothing is
+    known about it."""
     if not call.is_svcctl:
         return None
     params: dict[str, Any] = dict(call.request.params) if call.request is not None else {}

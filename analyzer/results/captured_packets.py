@@ -1,7 +1,7 @@
 """The captured packets that carried calls: frames as captured, and the SMB messages in them in readable form.
 
-An analysis holds no packets. To look at them, code reads the capture once more (`pipeline.packets`). If there is no capture any
-more, `Packets.lacking` states why.
+An analysis holds no packets. To look at them, code reads the capture once more (`pipeline.packet_rereading`). If there is no
+capture any more, `Packets.lacking` states why.
 """
 
 from __future__ import annotations
@@ -157,7 +157,8 @@ class Packets:
                 yield message
 
     def _plain(self, frame: int, start: int, sent_length: int, length: int) -> SmbMessage | None:
-        """Returns an SMB message that this frame carried in the form in which it is read, None if the frame is absent."""
+        """Returns from the captured packets the SMB message that a frame carried in the form in which it is read, None if the frame
+        is absent."""
         if (captured := self.frame(frame)) is None:
             return None
         source = PackedOrigins(PACKED_EXTENT.pack(frame, start, sent_length), sent_length)
@@ -176,7 +177,8 @@ class Packets:
         return SmbMessage(sent, message, record.reason) if sent is not None and message is not None else None
 
     def _captured(self, origins: bytes, length: int) -> TracedBytes | None:
-        """Returns bytes of an SMB message as the captured frames have them, None if one of the frames is absent."""
+        """Returns bytes of an SMB message out of the captured frames that these packets hold, None if one of the frames is
+        absent."""
         source = PackedOrigins(origins, length)
         parts = []
         for extent in source.extents(0, length):

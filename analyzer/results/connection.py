@@ -13,7 +13,7 @@ from analyzer.results.security import Decryption, Identity, LogonOutcome, Refuse
 
 
 def logon_key(by: Literal["smb", "rpc"], number: int) -> str:
-    """Returns the key by which calls and records refer to a logon: `smb0`, `rpc2`."""
+    """Returns the key by which calls and records refer to a logon on a connection: `smb0`, `rpc2`."""
     return f"{by}{number}"
 
 
@@ -69,12 +69,12 @@ class Logon(Event, frozen=True):
 
     @property
     def key(self) -> str:
-        """The key by which calls and records know the logon: `smb0`, `rpc2`."""
+        """The key by which calls and records know this logon on a connection: `smb0`, `rpc2`."""
         return logon_key(self.by, self.number)
 
     @property
     def is_granted(self) -> bool:
-        """Whether the server granted the logon."""
+        """Whether the server granted this logon on a connection."""
         return self.is_answered and self.refused is None
 
     @property
@@ -146,17 +146,17 @@ class SmbSession(Event, frozen=True):
 
     @property
     def wrong_signature_words(self) -> str:
-        """Says how many messages of the session have a signature that does not fit."""
+        """Says how many messages on the connections of the SMB session have a signature that does not fit."""
         return f"SMB session {self.session_id:#x}: {counted(self.wrong_signatures, 'message')} with a wrong signature"
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """Returns the identities of all accounts that were logged on to the SMB session, in order."""
+        """Returns the identities of all accounts that were logged on to the SMB session over its connections, in order."""
         return (self.identity, *self.later)
 
     @property
     def who(self) -> str:
-        """The identities of the session in words."""
+        """The identities that were logged on to the SMB session over its connections, in words."""
         return ", then ".join(dict.fromkeys(identity.who for identity in self.identities))
 
 

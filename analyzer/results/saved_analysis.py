@@ -1,7 +1,7 @@
 """Dumps an analysis as the entries of a case file, and loads it from them (docs/case-file.md). They contain no keys.
 
-The entries are tables: one of the calls, in their order, and some of records (`results/records/record_tables.py`). Beside them lies
-the log of the bytes of calls. Only those rows and columns of a table are read that somebody asks for.
+The entries are tables: one of the calls, in their order, and some of records (`results/records/saved_record_tables.py`). Beside
+them lies the log of the bytes of calls. Only those rows and columns of a table are read that somebody asks for.
 """
 
 from __future__ import annotations
@@ -9,27 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
-import numpy as np
 from msgspec import UNSET, Struct, UnsetType
 
-from analyzer.core.arrow_files import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, SavedColumns, written
 from analyzer.core.byte_log import Readable, ReadLog
 from analyzer.core.caches import cached_property
 from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import SmbFacts
-from analyzer.results.calls.call_row_columns import FORMATS, STORED, Context, SharedValues, StoredColumn
+from analyzer.results.calls.call_row_columns import Context, SharedValues
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
-from analyzer.results.calls.saved_calls import VIEW, SavedCalls, SavedViews, check_frames
+from analyzer.results.calls.saved_calls import SavedCalls, SavedViews, check_frames, saved_columns, table_of_calls
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
 from analyzer.results.records.capture_records import EventTrace
-from analyzer.results.records.record_tables import ROWS_OF_BATCH, Rows, SavedTable, narrowest, saved
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.sample import IdSource
+from analyzer.results.records.saved_record_tables import ROWS_OF_BATCH, Rows, TableFacts, saved
 from analyzer.results.reported_names.counter_name_tables import NameTable, NameTables
 from analyzer.results.reported_names.counterset_catalog import (
     Catalog,
@@ -41,7 +39,7 @@ from analyzer.results.reported_names.counterset_catalog import (
 from analyzer.results.reported_names.server_names import Name, Texts
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    pass
 
 # ---------------------------------------------------------------------------------------------------------------- case entries
 
@@ -145,13 +143,6 @@ class _Title(Struct, frozen=True):
     is_given: bool
 
 
-class TableFacts(Struct, frozen=True):
-    """Facts about a table of a case: its number of rows, and the width of each column of numbers."""
-
-    rows: int
-    widths: str
-
-
 class CaseFacts(Struct, frozen=True, kw_only=True):
     """Facts about the analysis in a case that a reader needs before it reads the tables."""
 
@@ -202,14 +193,6 @@ CALLS, LOG = "calls", "log/calls.log"
 ENTRIES = (*(f"tables/{name}.arrow" for name in (CALLS, *RECORDS)), LOG)
 # A call has as many bytes, at least, its origins and a PDU; of the calls of a small case this is not asked.
 _FEWEST_BYTES, _FREE_BYTES = 32, 32 << 10
-# Rows of a batch of calls: one column of them is some 200 KB.
-_CALLS_OF_BATCH = 1 << 16
-# The columns of the table, and which state of a query handle a call saw.
-ColumnsOfCalls: TypeAlias = "dict[str, npt.NDArray[Any]]"
-SAVED: Mapping[str, StoredColumn] = {
-    **STORED,
-    VIEW: StoredColumn("i", "the state of its query handle: row of `views`", may_lack=True),
-}
 
 
 def dump(analysis: Analysis) -> CaseContents:
@@ -238,7 +221,7 @@ def dump(analysis: Analysis) -> CaseContents:
         **_packed_catalogs(analysis.catalogs),
         "titles": [*_titles(analysis.name_tables)],
     }
-    tables = {CALLS: _saved_calls(calls)} | {name: saved(kind, records[name]) for name, kind in RECORDS.items()}
+    tables = {CALLS: table_of_calls(calls)} | {name: saved(kind, records[name]) for name, kind in RECORDS.items()}
     facts = CaseFacts(
         files=capture.files,
         frames=capture.frames,
@@ -255,53 +238,6 @@ def dump(analysis: Analysis) -> CaseContents:
         f"tables/{name}.arrow": table.pieces for name, table in tables.items()
     }
     return CaseContents(facts, entries | {LOG: calls.table.log.pieces})
-
-
-def _saved_calls(calls: OrderedCalls) -> SavedTable:
-    """Returns the calls of an analysis, in their order, as a table of a case."""
-    order, views = np.asarray(calls.order, np.int64), np.asarray(calls.views, np.int32)
-    cuts = [slice(start, start + _CALLS_OF_BATCH) for start in range(0, len(order), _CALLS_OF_BATCH)]
-
-    def batches() -> Iterator[ColumnsOfCalls]:
-        for cut in cuts:
-            rows = calls.table.rows(order[cut])
-            yield {name: rows[name] for name in FORMATS} | {VIEW: views[cut]}
-
-    return saved_calls(len(order), batches)
-
-
-def saved_calls(count: int, batches: Callable[[], Iterator[ColumnsOfCalls]]) -> SavedTable:
-    """Returns a case's table of `count` calls. `batches` yields its columns some rows at a time, each time it is called."""
-    bounds: dict[str, tuple[int, int]] = {}
-    for batch in batches():
-        for name, values in batch.items():
-            low, high = int(values.min()), int(values.max())
-            known = bounds.get(name, (low, high))
-            bounds[name] = min(low, known[0]), max(high, known[1])
-    widths = {
-        name: narrowest(*bounds.get(name, (0, 0)), stored.form) for name, stored in SAVED.items() if not stored.is_time
-    }
-    columns = _columns_of_calls(widths)
-
-    def pieces() -> Iterator[bytes]:
-        return written(columns, ([_of_call(column, batch[column.name]) for column in columns] for batch in batches()))
-
-    return SavedTable(count, " ".join(widths.values()), pieces)
-
-
-def _columns_of_calls(widths: Mapping[str, str]) -> list[ArrowColumn]:
-    """Returns the Arrow columns of a case's calls. Numbers have these widths; times have the width of times."""
-    return [
-        ArrowColumn(name, "time", nullable=stored.may_lack)
-        if stored.is_time
-        else ArrowColumn(name, "number", widths[name], stored.may_lack)
-        for name, stored in SAVED.items()
-    ]
-
-
-def _of_call(column: ArrowColumn, numbers: npt.NDArray[Any]) -> ArrowValues:
-    present = numbers >= 0 if column.nullable else None
-    return ArrowValues(len(numbers), (numbers.astype(f"<{column.width}"),), (), present)
 
 
 def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
@@ -369,18 +305,6 @@ def _capture_of(facts: CaseFacts, names: dict[str, str]) -> CaptureFacts:
     first, last = facts.first_time_ns, facts.last_time_ns
     of_files = facts.files, facts.frames, facts.bytes
     return CaptureFacts(*of_files, first, last, names, traces=facts.traces or (), redacted=facts.redacted is True)
-
-
-def saved_columns(facts: TableFacts, source: Readable) -> SavedColumns:
-    names = [name for name, stored in SAVED.items() if not stored.is_time]
-    widths = dict(zip(names, facts.widths.split(), strict=True))
-    for name, width in widths.items():
-        if width not in WIDTHS or not np.can_cast(width, SAVED[name].form):
-            raise ValueError(f"{name} is no column of its numbers")
-    if facts.rows * len(SAVED) > source.size:
-        raise ValueError(f"calls has {facts.rows} rows, and {source.size} bytes of them")
-    table = ArrowTable(_columns_of_calls(widths), source, facts.rows, _CALLS_OF_BATCH)
-    return SavedColumns({name: stored.form for name, stored in SAVED.items()}, table)
 
 
 def _check_address(end: Endpoint) -> None:

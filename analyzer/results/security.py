@@ -32,8 +32,8 @@ RefusedBy = Literal["session setup", "bind_nak", "fault"]
 
 
 def who_words(account: str | None, claimed: str | None, later: str | None = None) -> str:
-    """Returns an account in words, with the claimed name if the server granted another. Also names the account that logged on
-    `later` than the pipe was opened, if it differs: the server may have served the call as that account."""
+    """Returns an identity in words: its account, with the claimed name if the server granted another. Also names the account that
+    logged on `later` than the pipe was opened, if it differs: the server may have served the call as that account."""
     words = account if account is not None else UNKNOWN_USER
     if account is not None and claimed is not None:
         words += f" (claimed to be {claimed})"
@@ -93,7 +93,7 @@ class Decryption(Enum):
 
     @property
     def lacks_key(self) -> bool:
-        """Whether another key would decrypt the bytes: none was given, or a wrong one."""
+        """Whether a key is what decryption lacks: none was given, or a wrong one."""
         return self in (Decryption.NO_KEY, Decryption.WRONG_KEY)
 
 
@@ -135,7 +135,7 @@ class Identity(Struct, frozen=True, cache_hash=True):
 
     @property
     def account(self) -> str | None:
-        """Returns the client's account: `GUEST` or `ANONYMOUS_LOGON` if the server granted these, else the claimed name."""
+        """Returns the account of the identity: `GUEST` or `ANONYMOUS_LOGON` if the server granted these, else the claimed name."""
         if self.granted == "guest":
             return GUEST
         return ANONYMOUS_LOGON if self.is_anonymous else self.claimed
@@ -158,7 +158,7 @@ class Identity(Struct, frozen=True, cache_hash=True):
 
     @property
     def is_guest(self) -> bool:
-        """Whether the server let the client in as a guest."""
+        """Whether the identity is a guest: the server let the client in as one."""
         return self.granted == "guest"
 
     @property
@@ -173,7 +173,7 @@ class Identity(Struct, frozen=True, cache_hash=True):
 
     @property
     def who(self) -> str:
-        """Returns the account in words for people; says so if the name is not verified."""
+        """Returns the identity in words for people: its account; says so if the name is not verified."""
         words = who_words(self.account, self.claimed_otherwise)
         return f"{words} (from the KDC's reply, not verified)" if self.kdc_frames else words
 

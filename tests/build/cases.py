@@ -13,17 +13,14 @@ from analyzer.core.byte_log import Readable
 from analyzer.core.errors import CaseError
 from analyzer.pipeline.case_container import MANIFEST, measured, write
 from analyzer.results.analysis import Analysis
-from analyzer.results.records.record_tables import Rows, SavedTable, saved
+from analyzer.results.calls.saved_calls import SAVED, saved_calls, saved_columns
+from analyzer.results.records.saved_record_tables import Rows, SavedTable, TableFacts, saved
 from analyzer.results.saved_analysis import (
     CALLS,
     RECORDS,
-    SAVED,
     CaseContents,
     CaseFacts,
-    TableFacts,
     dump,
-    saved_calls,
-    saved_columns,
 )
 
 

@@ -28,13 +28,13 @@ from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.reported_names.saved_metadata import MetadataRecord, metadata_record
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.formats.table_writer import logons_table, problems_table, table_of
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.timeline import Timeline
 from tests.build.auth import ntlm_handshake
 from tests.build.capture import NANO, pcap

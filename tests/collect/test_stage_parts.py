@@ -25,7 +25,7 @@ from analyzer.collect import capture_pieces, capture_sources, commit, cut_stage,
 from analyzer.collect.analyse_stage import HELD, _Calls, _most, _number, _sessions
 from analyzer.collect.capture_pieces import PieceFile, PiecePlace, PieceWriter, pack
 from analyzer.collect.capture_sources import RetriedFile, SourceFile, _reason, find_sources
-from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _version, manifest_of, tidy
+from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _version, manifest_to_commit, tidy
 from analyzer.collect.cut_stage import _order, cut_file, flows_met
 from analyzer.collect.dataset_manifest import Facts, StageEntry
 from analyzer.collect.dataset_schemas import STORED, TABLES, restored, stored
@@ -59,7 +59,7 @@ from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.results.records.handle import HandleEvent, HandleRecord
 from analyzer.results.records.record_types import Endpoint
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.transport.packet.host_pair_sorter import FrameKind
 from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.calls import Calls, analysis_of, sealed
@@ -625,7 +625,7 @@ def test_a_manifest_states_what_the_facts_are(monkeypatch: pytest.MonkeyPatch) -
     stages = [StageEntry(stage="cut", tasks=1, failed=0, cpu_s=0, elapsed_s=0, bytes_in=0, bytes_out=0)]
     job = job_of("out")
     stated = {"stages": stages, "skipped": [], "options": {"profile": "spec"}, "asked": {"keys": "x"}}
-    found = manifest_of(job, facts_of(), {0: "lab", 1: "in", 2: "in"}, **stated)
+    found = manifest_to_commit(job, facts_of(), {0: "lab", 1: "in", 2: "in"}, **stated)
     assert (found.run, found.first_time_ns, found.last_time_ns, found.frames, found.bytes) == ("abc", 4, 20, 7, 57)
     assert (found.conversations, found.options, found.asked) == (2, {"profile": "spec"}, {"keys": "x"})
     assert [(one.url, one.status, one.since_ns, one.until_ns, one.problems) for one in found.sources] == [
@@ -642,7 +642,7 @@ def test_a_manifest_states_what_the_facts_are(monkeypatch: pytest.MonkeyPatch) -
     assert (found.tables["samples"].rows, found.tables["samples"].files) == (0, [])
     assert set(found.versions) == set(_LIBRARIES)
     monkeypatch.setattr(commit, "_LIBRARIES", ("polars", "no-such-library"))
-    empty = manifest_of(job, Facts(), {})
+    empty = manifest_to_commit(job, Facts(), {})
     assert (empty.first_time_ns, empty.last_time_ns, empty.frames) == (None, None, 0)
     assert list(empty.versions) == ["polars"]
     assert _version("no-such-library") is None

@@ -35,7 +35,7 @@ from analyzer.collect.stage_tasks_and_facts import (
     Window,
 )
 from analyzer.collect.whole_dataset_tables import coverage_of, hosts_of, merged_hosts, problems_of
-from analyzer.collect.work_plan import Groups, PieceIndex, grouped, hull, reading
+from analyzer.collect.work_plan import Groups, PieceIndex, grouped, reading, window_of_both
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
@@ -99,7 +99,7 @@ def test_what_is_new_or_was_not_read_like_that_is_read(
     ],
 )
 def test_times_of_two_runs_are_the_times_of_both(one: Window, other: Window, both: Window) -> None:
-    assert hull(one, other) == hull(other, one) == both
+    assert window_of_both(one, other) == window_of_both(other, one) == both
 
 
 def test_pairs_that_are_linked_to_the_same_are_one_group() -> None:

@@ -140,7 +140,7 @@ def test_a_small_capture_loads_what_reads_it_and_no_more() -> None:
         "questions.filters.grammar",
         "questions.filters.times_machines_and_users",
         "results.records.display_records",
-        "results.records.record_tables",
+        "results.records.saved_record_tables",
         "results.records.sample",
         "results.saved_analysis",
         "screens.formats.table_writer",

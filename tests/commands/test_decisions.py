@@ -278,14 +278,14 @@ def test_a_password_is_asked_for_at_a_terminal_with_the_name_of_its_owner(monkey
 
     monkeypatch.setattr("getpass.getpass", answered)
     monkeypatch.setattr(sys, "stdin", Terminal())
-    assert [capture_reading.asked_password(user) for user in (None, "LAB\\u")] == ["it", "it"]
+    assert [options.asked_password(user) for user in (None, "LAB\\u")] == ["it", "it"]
     assert asked == ["Password: ", "Password of LAB\\u: "]
     for data, password in ((b"a b \r\nrest", "a b "), (b"\xff\n", "\udcff"), (b"x", "x"), (b"", "")):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        assert capture_reading.asked_password(None) == password
+        assert options.asked_password(None) == password
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match="there is no standard input to read the password from"):
-        capture_reading.asked_password(None)
+        options.asked_password(None)
 
 
 def test_a_command_that_fails_states_what_it_had_read(tmp_path: Path) -> None:
@@ -340,14 +340,14 @@ def test_what_is_wrong_with_an_option_is_a_sentence(capsys: pytest.CaptureFixtur
 
 @TABLES.of("opnum == 6 && status_n", "status_n", "!status_n", "nothing_like_it")
 def the_last_word_of_a_filter_is_completed(text):
-    found = dict(options._completing(options._call_fields)(text))
+    found = dict(completion.completing_filter(options._call_fields)(text))
     assert all(found.values())
     return [*found]
 
 
 def test_a_filter_of_no_word_may_begin_with_any_field() -> None:
     fields = options._call_fields()
-    assert len(list(options._completing(lambda: fields)(""))) == len(fields)
+    assert len(list(completion.completing_filter(lambda: fields)(""))) == len(fields)
 
 
 def on_the_line(*files: object) -> Any:
@@ -422,7 +422,7 @@ def test_progress_is_watched_unless_somebody_else_hears_of_it(monkeypatch: pytes
     assert len(watched) == 1
     assert {total for _, total in heard} == {CLEAR.stat().st_size}
     # Nothing of a stream is read here.
-    monkeypatch.setattr("analyzer.pipeline.run.stream", lambda sources, keyring, **given: given["progress"])
+    monkeypatch.setattr("analyzer.pipeline.live_reading.stream", lambda sources, keyring, **given: given["progress"])
     for is_watched in (True, False):
         watched.clear()
         with READING.stream([str(CLEAR)], watched=is_watched) as stream:

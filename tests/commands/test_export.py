@@ -14,7 +14,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.gate import Destination
-from analyzer.pipeline.capture_slicing import Slice, slice_of
+from analyzer.pipeline.capture_slicing_and_conversion import Slice, slice_of
 from analyzer.pipeline.run import analyze, with_embedded
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis
@@ -129,7 +129,7 @@ def test_a_slice_that_is_read_differently_says_so_and_names_no_cause(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (lacking := Slice()).lacking = 2
-    monkeypatch.setattr("analyzer.pipeline.capture_slicing.slice_of", lambda *_: lacking)
+    monkeypatch.setattr("analyzer.pipeline.capture_slicing_and_conversion.slice_of", lambda *_: lacking)
     done = run("export", CLEAR, "--slice", tmp_path / "slice.pcapng")
     assert done.exit_code == 0
     assert "2 calls of these read differently from the slice: keep the whole capture too\n" in done.stderr

@@ -13,8 +13,8 @@ import typer.main
 from analyzer.commands.shared.all_commands import command_line
 from tests.written import is_as_written
 
-# Functions that take the options: export_metadata, nt_hash_of, wireshark, keytab_of; and those that all commands share: _reading,
-# _writing, call_selection, SELECTIONS.
+# Functions that take the options: export_metadata, keys_nt_hash, wireshark, keys_keytab; and those that all commands share:
+# capture_reading, result_writing, call_selection, SELECTIONS.
 ROOT: Any = typer.main.get_command(command_line())
 
 

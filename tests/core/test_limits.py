@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from analyzer.commands.shared.all_commands import command_line
 from analyzer.core.limits import ABOUT, DEFAULTS, Limits
-from analyzer.pipeline.run import stream
+from analyzer.pipeline.live_reading import stream
 from analyzer.screens.views.docs import amount
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -96,7 +96,7 @@ CHANGING = """
     core.byte_origins: PackedOrigins
     interfaces.call_contents.client_programs: ClientConnection
     interfaces.pcq.query_handles: Happened Query _Channel _Use _Watch
-    pipeline.capture_slicing: _Exchange _Link _Needs
+    pipeline.capture_slicing_and_conversion: _Exchange _Link _Needs
     probe.probe_recording: Captured
     probe.probe_script: Counterset Known Script
     questions.audit.data_answers: Block DataAnswer _Content
@@ -126,7 +126,7 @@ CHANGING = """
     screens.formats.unsealed_packets: Unwritten
     screens.formats.junit: _Reported
     screens.formats.report_page_call_sides: _AlikeSides
-    screens.formats.table_schema: _Plan
+    screens.formats.record_tables: _Plan
     screens.viewmodel.layer_fields: _Alike
     screens.viewmodel.plotted_series: _PlottedReadings
     screens.views.audit: _AlikeFindings
@@ -205,10 +205,10 @@ BY_IDENTITY = """
     questions.series.reading_batches: Batch
     results.analysis: Analysis Part
     results.calls.call_row_columns: SharedValues
-    results.records.record_tables: SavedTable
+    results.records.saved_record_tables: SavedTable
     results.records.display_records: Form
     screens.formats.report_page_call_sides: Template
-    screens.formats.table_writer: _Entries
+    screens.formats.sample_and_reading_tables: _Entries
     transport.packet.segment_runs: Batches Runs _Parted _Side
     transport.packet.segment_columns: Payloads SegmentColumns
     transport.packet.block_dissector: DissectedBlock

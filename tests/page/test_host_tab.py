@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyzer.questions.series.series_limit import SeriesLimit
-from analyzer.screens.formats import report_page
+from analyzer.screens.formats import report_page, report_page_call_sides
 from analyzer.screens.live import LivePage
 from analyzer.screens.viewmodel import overview
 from tests.build.buffers import Block, name_table, perf_data
@@ -137,7 +137,7 @@ def test_a_page_says_what_it_leaves_out_and_what_prints_it(
     events = [make.open_key(), make.query_value("Counter 009", name_table(NAMES))]
     events += [make.query_value("230 238 4 2", machine.step().answer(), room=1 << 20) for _ in range(3)]
     monkeypatch.setattr(report_page, "SeriesLimit", partial(SeriesLimit, 30))
-    monkeypatch.setattr(report_page, "MAX_CARRIED_BYTES", 4000)
+    monkeypatch.setattr(report_page_call_sides, "MAX_CARRIED_BYTES", 4000)
     monkeypatch.setattr(overview, "MAX_PROCESSES", 10)
     path = written(analysis_of(*events), tmp_path / "report.html")
     sets = (

@@ -18,7 +18,8 @@ from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord
-from analyzer.screens.formats.report_page import asset, exact, exact_text
+from analyzer.screens.formats.report_page import asset, exact_text
+from analyzer.screens.formats.report_page_call_sides import exact
 from analyzer.screens.viewmodel.placed_findings import finding_views
 from analyzer.screens.viewmodel.plotted_series import series_views
 from analyzer.screens.views.stats import stats_records

@@ -249,7 +249,7 @@ def test_names_of_a_file_are_filled_in_once_a_server(monkeypatch: pytest.MonkeyP
         asked.append(set(servers))
         yield Problem("note", "names", (), "it contradicts")
 
-    monkeypatch.setattr("analyzer.pipeline.live_reading.fill", fill)
+    monkeypatch.setattr("analyzer.pipeline.live_reading.fill_from_metadata", fill)
     other = replace(ONE, channel=1, server=replace(ONE.server, ip="10.0.0.7"))
     (registry,) = analysis_of(
         winreg(channel=replace(CHANNEL, server=replace(ONE.server, ip="10.0.0.8"))).open_key()

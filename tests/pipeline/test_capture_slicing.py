@@ -13,8 +13,8 @@ from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.tcpip_encoding import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.pipeline import capture_slicing
-from analyzer.pipeline.capture_slicing import (
+from analyzer.pipeline import capture_slicing_and_conversion
+from analyzer.pipeline.capture_slicing_and_conversion import (
     _IN_MEMORY,
     _PIECE,
     _SMB1_HEADER,
@@ -182,8 +182,8 @@ def test_setups_of_smb1_are_taken(command: int) -> None:
 
 
 def test_a_slice_is_read_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture_slicing, "_PIECE", 10)
-    made = capture_slicing.Slice()
+    monkeypatch.setattr(capture_slicing_and_conversion, "_PIECE", 10)
+    made = capture_slicing_and_conversion.Slice()
     for part in (b"12345", b"67890", b"abcdefghijklm", b"rest"):
         assert made.write(part) == len(part)
     assert list(made.pieces()) == [b"1234567890", b"abcdefghijklm", b"rest"]
@@ -285,15 +285,15 @@ def sliced(
         whole.append(set(held[0]._needs.whole))
         return Slice()
 
-    monkeypatch.setattr(capture_slicing, "follow_messages", follow)
-    monkeypatch.setattr(capture_slicing, "_written", written)
+    monkeypatch.setattr(capture_slicing_and_conversion, "follow_messages", follow)
+    monkeypatch.setattr(capture_slicing_and_conversion, "_written", written)
 
     def analysed(sources: Any, keyring: Any, *, limits: Any, pdus: bool) -> Any:
         # Of what is read to be compared, nobody asks for PDUs, which take memory.
         assert not pdus
         return SimpleNamespace(calls=next(given))
 
-    monkeypatch.setattr(capture_slicing, "analyze", analysed)
+    monkeypatch.setattr(capture_slicing_and_conversion, "analyze", analysed)
     analysis: Any = SimpleNamespace(sessions=(), pdus=(), logons_by_session={})
     return slice_of(["a"], analysis, calls, Keyring(), DEFAULTS), whole
 
@@ -371,16 +371,16 @@ def test_what_is_written_names_hosts_and_frames_and_passes_over_problems(monkeyp
 
     second = frame_id(1, 3)
     blocks = [Block((1, 1), (2, 1)), Problem("gap", "capture", (), "x"), Block((4, 1), (second, 1), (6, 101))]
-    monkeypatch.setattr(capture_slicing, "PcapngWriter", Writer)
+    monkeypatch.setattr(capture_slicing_and_conversion, "PcapngWriter", Writer)
 
     class Reader(list[Any]):
         info = CaptureInfo(files=("a.pcap", "b.pcap"))
 
-    monkeypatch.setattr(capture_slicing, "CaptureReader", lambda sources, limits: Reader(blocks))
+    monkeypatch.setattr(capture_slicing_and_conversion, "CaptureReader", lambda sources, limits: Reader(blocks))
     analysis = analysis_of(Calls().open_query(), files=("a.pcap", "b.pcap"))
     names = {"10.0.0.7": "host7"}
     analysis = replace(analysis, capture=replace(analysis.capture, names=names))
-    written = capture_slicing._written(["x"], analysis, {2, 4, second, 6}, DEFAULTS, b"keys")
+    written = capture_slicing_and_conversion._written(["x"], analysis, {2, 4, second, 6}, DEFAULTS, b"keys")
     assert written.packets == 7
     assert told[0] == ("comment", "4 packets cut out of a.pcap, b.pcap")
     assert told[1][0] == "names"
@@ -396,7 +396,7 @@ def test_what_is_written_names_hosts_and_frames_and_passes_over_problems(monkeyp
         ("packet", 9, 5, b"d", 9, "frame 6 of a.pcap"),
     ]
     told.clear()
-    capture_slicing._written(["x"], analysis, {2}, DEFAULTS, None)
+    capture_slicing_and_conversion._written(["x"], analysis, {2}, DEFAULTS, None)
     assert [entry[0] for entry in told] == ["comment", "names", "interface", "packet"]
 
 

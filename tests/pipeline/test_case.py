@@ -34,24 +34,22 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.pdus import Pdus
-from analyzer.results.calls.saved_calls import SavedCalls
+from analyzer.results.calls.saved_calls import SAVED, SavedCalls, saved_columns
 from analyzer.results.saved_analysis import (
     CALLS,
     ENTRIES,
     LOG,
-    SAVED,
     CaseContents,
     _SavedState,
     dump,
     load,
-    saved_columns,
 )
 from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline

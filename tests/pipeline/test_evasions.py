@@ -18,7 +18,8 @@ from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.call_records import CallRecords, call_record
 from analyzer.interfaces.resolution.whole_capture_resolution import REASON
 from analyzer.pipeline.case import open_case, write_case
-from analyzer.pipeline.run import analyze, stream
+from analyzer.pipeline.live_reading import stream
+from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.statistics.shown_call_columns import ShownCalls

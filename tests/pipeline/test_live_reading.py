@@ -17,8 +17,8 @@ from analyzer.capture.capture_reader import CaptureReader
 from analyzer.core.events import BlockEnds
 from analyzer.core.limits import Limits
 from analyzer.core.output.json import dumps
-from analyzer.pipeline.live_reading import Stream
-from analyzer.pipeline.run import analyze, stream
+from analyzer.pipeline.live_reading import Stream, stream
+from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_selection import EVERYTHING
 from analyzer.results.calls.call import Call
 from analyzer.results.records.record_types import Record

@@ -25,7 +25,7 @@ from analyzer.screens.formats.sarif import sarif_log
 from analyzer.screens.formats.view_writer import write
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.report import Report
-from analyzer.screens.views.sessions import Sessions
+from analyzer.screens.views.sessions_and_hosts import Sessions
 from tests.build.calls import Calls, analysis_of
 from tests.commands.test_all_commands import CLEAR, run
 from tests.written import Tables, held

@@ -15,14 +15,14 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline import segment_sources as segments_module
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.layer_chain import LayerChain
+from analyzer.pipeline.live_reading import stream
+from analyzer.pipeline.packet_rereading import follow_messages
 from analyzer.pipeline.run import (
     _LISTED_COST,
     EventCollector,
     _collect,
     analyze,
-    follow_messages,
     smb_session_keys,
-    stream,
     tickets_in,
 )
 from analyzer.results.analysis import CaptureFacts

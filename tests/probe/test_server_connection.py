@@ -22,6 +22,7 @@ from analyzer.probe.dcerpc_client import Credentials, LostError, require_impacke
 from analyzer.probe.probe_recording import Captured, Relay, captured_by
 from analyzer.probe.probe_run import Pace, PipeConnector, Target, TcpConnector, run_probe
 from analyzer.probe.probe_script import Options
+from analyzer.questions.audit.rule_registry import causable_by_client
 from tests.build.capture import read
 
 pytestmark = pytest.mark.needs("impacket")
@@ -350,7 +351,7 @@ def test_who_captures(
     assert (kind, ran) == (connector, "run")
     assert (address == ("10.0.0.9", 446)) is (by != "its own record")
     assert (done.captured_by, done.calls, done.number, done.failures) == (by, 0, 0, ("one",))
-    assert done.causable == len(probe_run.causable()) == 285
+    assert done.causable == len(causable_by_client()) == 285
     assert (done.capture == b"packets") is (by != "its own record")
     document = json.loads(done.triggered)
     assert (document["format"], document["server"], document["calls"], document["failures"], document["triggered"]) == (

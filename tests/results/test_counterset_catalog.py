@@ -22,7 +22,7 @@ from analyzer.results.reported_names.counterset_catalog import (
     is_english,
 )
 from analyzer.results.reported_names.saved_metadata import (
-    fill,
+    fill_from_metadata,
     looks_like_metadata,
     metadata_from_json,
     metadata_record,
@@ -272,7 +272,9 @@ def test_a_record_holds_what_the_capture_states_and_no_more() -> None:
     # What a file fills in is not among it, nor are entries of which only the number is known.
     other = {"guid": OTHER, "english": "Other", "instance_type": 1, "counters": [{"id": 5, "info": INFO}]}
     more = {"guid": GUID, "counters": [{"id": 9, "english": "nine", "names": {"7": "neun"}}], "names": {"12": "fr"}}
-    assert not list(fill(catalogs, tables, ["a"], [file_of(other, more, tables={"009": {"4": "Memory"}})]))
+    assert not list(
+        fill_from_metadata(catalogs, tables, ["a"], [file_of(other, more, tables={"009": {"4": "Memory"}})])
+    )
     catalogs.at("b").entry(GUID).counter(3)
     assert document(metadata_record(catalogs, tables)) == record
     assert document(metadata_record(Catalogs(), NameTables()))["servers"] == []
@@ -290,9 +292,9 @@ def test_servers_are_listed_by_address_with_what_each_stated() -> None:
 
 def test_a_file_says_all_that_a_record_holds() -> None:
     catalogs, tables = reported()
-    assert list(fill(catalogs, tables, ["a"], [file_of(FULL, tables={"009": {"2": "System"}})])) == []
+    assert list(fill_from_metadata(catalogs, tables, ["a"], [file_of(FULL, tables={"009": {"2": "System"}})])) == []
     bare, none = Catalogs(), NameTables()
-    assert list(fill(bare, none, ["a"], [file_of(FULL, tables={"009": {"2": "System"}})])) == []
+    assert list(fill_from_metadata(bare, none, ["a"], [file_of(FULL, tables={"009": {"2": "System"}})])) == []
     entry = bare.at("a").countersets[GUID]
     assert (entry.provider_name, entry.provider_guid, entry.instance_type) == ("Provider", OTHER, 6)
     assert entry.given == {"provider_name", "provider_guid", "instance_type"}
@@ -306,7 +308,7 @@ def test_a_file_says_all_that_a_record_holds() -> None:
     assert none.at("a").name(2) == given("System")
     # A later file changes nothing, and contradicts nobody.
     later = [file_of({"guid": GUID} | change) for change, _ in CONTRADICTIONS]
-    assert list(fill(bare, none, ["a"], later)) == []
+    assert list(fill_from_metadata(bare, none, ["a"], later)) == []
     assert bare.at("a").countersets[GUID].provider_name == "Provider"
 
 
@@ -314,7 +316,7 @@ def test_a_file_says_all_that_a_record_holds() -> None:
 def test_each_contradiction_is_told_in_its_words(change: dict[str, Any], words: str) -> None:
     catalogs, tables = reported()
     before = document(metadata_record(catalogs, tables))
-    (note,) = fill(catalogs, tables, ["a"], [file_of({"guid": GUID} | change)])
+    (note,) = fill_from_metadata(catalogs, tables, ["a"], [file_of({"guid": GUID} | change)])
     assert (note.kind, note.layer, note.frames) == ("note", "model", ())
     assert note.text == f"x.json contradicts what a says in the capture, which stands: the capture has for {words}"
     assert document(metadata_record(catalogs, tables)) == before
@@ -323,27 +325,29 @@ def test_each_contradiction_is_told_in_its_words(change: dict[str, Any], words: 
 def test_contradictions_are_counted_and_the_first_is_told() -> None:
     catalogs, tables = reported()
     file = file_of({"guid": GUID, "english": "CPU", "instance_type": 2}, tables={"009": {"2": "S", "6": "% Time"}})
-    (note,) = fill(catalogs, tables, ["a"], [file])
+    (note,) = fill_from_metadata(catalogs, tables, ["a"], [file])
     assert note.text.endswith("'Processor', the file 'CPU', and 2 more")
-    (note,) = fill(catalogs, tables, ["a"], [file_of({"guid": GUID, "english": "CPU", "instance_type": 2})])
+    (note,) = fill_from_metadata(
+        catalogs, tables, ["a"], [file_of({"guid": GUID, "english": "CPU", "instance_type": 2})]
+    )
     assert note.text.endswith("'Processor', the file 'CPU', and 1 more")
-    (note,) = fill(catalogs, tables, ["a"], [file_of(tables={"009": {"2": "S"}})])
+    (note,) = fill_from_metadata(catalogs, tables, ["a"], [file_of(tables={"009": {"2": "S"}})])
     assert note.text.endswith("the capture has for index 2 in language 009 'System', the file 'S'")
 
 
 def test_strangers_are_told_of_once_for_each_file() -> None:
     catalogs, tables = Catalogs(), NameTables()
     files = [file_of(FULL, ip="z")]
-    (note,) = fill(catalogs, tables, ["b", "a", "b"], files)
+    (note,) = fill_from_metadata(catalogs, tables, ["b", "a", "b"], files)
     assert note.text == "x.json has names of z, none of a, b; --metadata-from takes those of another server"
     assert list(catalogs) == []
-    notes = [note.text for note in fill(catalogs, tables, ["b", "a"], files, instead="z")]
+    notes = [note.text for note in fill_from_metadata(catalogs, tables, ["b", "a"], files, instead="z")]
     assert notes == [f"names of {ip} are taken from x.json, where they are those of z" for ip in ("a", "b")]
     assert [ip for ip, _ in catalogs] == ["a", "b"]
-    assert "none of q" in next(fill(Catalogs(), NameTables(), ["q"], files, instead="nowhere")).text
-    assert list(fill(Catalogs(), NameTables(), [], files)) == []
+    assert "none of q" in next(fill_from_metadata(Catalogs(), NameTables(), ["q"], files, instead="nowhere")).text
+    assert list(fill_from_metadata(Catalogs(), NameTables(), [], files)) == []
     empty = metadata_from_json(b'{"version": 1, "servers": []}', "e.json")
-    assert [note.text for note in fill(Catalogs(), NameTables(), ["a"], [empty])] == [
+    assert [note.text for note in fill_from_metadata(Catalogs(), NameTables(), ["a"], [empty])] == [
         "e.json has no names of any server"
     ]
 

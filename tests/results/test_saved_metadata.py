@@ -20,7 +20,7 @@ from analyzer.results.reported_names.counter_name_tables import NameTables
 from analyzer.results.reported_names.counterset_catalog import Catalog, Catalogs
 from analyzer.results.reported_names.saved_metadata import (
     Metadata,
-    fill,
+    fill_from_metadata,
     metadata_from_json,
     metadata_of,
     metadata_record,
@@ -83,7 +83,7 @@ def saved(analysis: Analysis, origin: str = "saved.json") -> Metadata:
 
 
 def filled(analysis: Analysis, *given: Metadata, instead: str | None = None) -> list[Problem]:
-    return list(fill(analysis.catalogs, analysis.name_tables, [SERVER], given, instead=instead))
+    return list(fill_from_metadata(analysis.catalogs, analysis.name_tables, [SERVER], given, instead=instead))
 
 
 def samples(analysis: Analysis, *, without: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -171,7 +171,7 @@ def test_what_a_capture_reported_comes_back(capture: truth.Capture, tmp_path: Pa
     for ip, table in analysis.name_tables:
         assert read.servers[ip].tables == table.reported
     catalogs, tables = Catalogs(), NameTables()
-    assert bool(list(fill(catalogs, tables, read.servers, [read]))) == (not read.servers)
+    assert bool(list(fill_from_metadata(catalogs, tables, read.servers, [read]))) == (not read.servers)
     for ip, catalog in analysis.catalogs:
         assert described(catalogs.at(ip)) == described(catalog)
     # Another capture serves as a file does.

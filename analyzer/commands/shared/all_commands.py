@@ -14,7 +14,7 @@ from analyzer.commands.shared.help import ABOUT, Command, Group, examples_of
 from analyzer.core.output.gate import put, say
 
 # Commands whose module has another name.
-_MODULES = {"hosts": "sessions", "export-metadata": "metadata"}
+_MODULES = {"sessions": "sessions_and_hosts", "hosts": "sessions_and_hosts", "export-metadata": "metadata"}
 DESCRIPTION = "Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures."
 EXIT_CODES = (
     "0 done, 1 unusable input, 2 wrong usage, 3 readable but nothing of ours in it, 4 --strict and something could not be read, "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -37,6 +36,7 @@ from analyzer.commands.shared.options import (
     RedactKey,
     Secrets,
     SmbSessionKey,
+    asked_secret,
 )
 from analyzer.core.environment_variables import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
@@ -84,17 +84,18 @@ class CaptureReading(Struct, frozen=True):
     given: Given | None = None
 
     def refuse_redaction(self, why: str) -> None:
-        """Refuses `--redact` as wrong usage, for commands whose output cannot do without names."""
+        """Refuses to read captures with `--redact`: it is wrong usage of commands whose output cannot do without names."""
         if self.pseudonyms is not None:
             raise typer.BadParameter(why, param_hint="--redact")
 
     def refuse_jobs(self, why: str) -> None:
-        """Refuses `--jobs` as wrong usage, for commands that have their own option for processes."""
+        """Refuses to read captures with `--jobs`: it is wrong usage of commands that have their own option for processes."""
         if self.jobs is not None:
             raise typer.BadParameter(why, param_hint="--jobs")
 
     def refuse_bounds(self, why: str) -> None:
-        """Refuses `--read-frames` and `--read-until` as wrong usage, for commands that read captures in their own order."""
+        """Refuses to read captures with `--read-frames` or `--read-until`: it is wrong usage of commands that read captures in
+        their own order."""
         if self.bound is not None:
             raise typer.BadParameter(why, param_hint="--read-frames, --read-until")
 
@@ -223,7 +224,7 @@ class CaptureReading(Struct, frozen=True):
     def stream(self, files: list[str], *, watched: bool) -> Iterator[Stream]:
         """Opens the captures of a command as a stream of calls that are read as they are taken. Writes progress if `watched`."""
         from analyzer.core.output.terminal import watching
-        from analyzer.pipeline.run import stream
+        from analyzer.pipeline.live_reading import stream
         from analyzer.pipeline.segment_sources import sources_of
 
         if self.engine != "own":
@@ -244,7 +245,8 @@ class CaptureReading(Struct, frozen=True):
             )
 
     def with_packets(self, analysis: Analysis, files: list[str], numbers: Iterable[int] | None = None) -> Analysis:
-        """Returns the analysis with the packets of calls with these numbers (default: all), reading the captures again."""
+        """Returns the analysis with the packets of calls with these numbers (default: all): reads the captures of the command
+        again, with its keys and limits."""
         from analyzer.pipeline.packet_rereading import packets_of
         from analyzer.pipeline.segment_sources import sources_of
         from analyzer.results.captured_packets import Packets
@@ -307,17 +309,17 @@ def capture_reading(
     named = os.environ.get(SECRETS_VARIABLE)
     for path in secrets or ([Path(named)] if named else []):
         keyring = keyring.merged(Keyring.load(path, _note))
-    given = [_asked(word, "Password", password_of) for word in password or ()]
-    hashed = [_asked(word, "NT hash", password_of) for word in nt_hash or ()]
-    lines = [_asked(word, "SMB session key line", None) for word in smb_session_key or ()]
-    redact_key = _asked(redact_key, "Redaction key", None) if redact_key is not None else None
+    given = [asked_secret(word, "Password", password_of) for word in password or ()]
+    hashed = [asked_secret(word, "NT hash", password_of) for word in nt_hash or ()]
+    lines = [asked_secret(word, "SMB session key line", None) for word in smb_session_key or ()]
+    redact_key = asked_secret(redact_key, "Redaction key", None) if redact_key is not None else None
     if from_environment := os.environ.get(PASSWORD_VARIABLE):
         given.append(from_environment)
     keyring = keyring.merged(
         Keyring.build(passwords=[(password_of, word) if password_of else word for word in given]),
-        _of_option("--nt-hash", nt_hashes=[(password_of, value) if password_of else value for value in hashed]),
+        _typed_keyring("--nt-hash", nt_hashes=[(password_of, value) if password_of else value for value in hashed]),
         Keyring.build(keytabs=keytab or ()),
-        _of_option("--smb-session-key", smb_session_keys=lines),
+        _typed_keyring("--smb-session-key", smb_session_keys=lines),
     )
     given_limits = {
         "held_total": max_held,
@@ -364,8 +366,8 @@ def pseudonyms_of(redact: bool, key: str | None) -> Pseudonyms | None:
     return Pseudonyms(key.encode("utf-8", "surrogateescape") if key else None)
 
 
-def _of_option(option: str, **values: Any) -> Keyring:
-    """Makes a keyring of keys that the user typed in an option; a mistake in them is wrong usage."""
+def _typed_keyring(option: str, **values: Any) -> Keyring:
+    """Makes the keyring to read captures with from keys that the user typed in an option; a mistake in them is wrong usage."""
     from analyzer.auth.keyring import Keyring
 
     try:
@@ -386,27 +388,3 @@ def named_files(values: dict[str, Any]) -> list[Path]:
         elif name != STANDARD_OUTPUT:
             found.append(Path(name))
     return found
-
-
-def asked_password(user: str | None) -> str:
-    """Asks for a password, as for those that captures are read with: on the terminal, or reads the next line of standard input if
-    that is no terminal."""
-    return _asked("-", "Password", user)
-
-
-def _asked(word: str, what: str, user: str | None) -> str:
-    """Returns the value of an option with a secret for reading captures; for `-` asks on the terminal, else reads the next line of
-    standard input."""
-    if word != "-":
-        return word
-    if sys.stdin is None:
-        raise InputError(
-            f"there is no standard input to read the {what[0].lower()}{what[1:]} from",
-            hint="The - of an option asks for it.",
-        )
-    if sys.stdin.isatty():
-        from getpass import getpass
-
-        return getpass(f"{what}{f' of {user}' if user else ''}: ")
-    # Not through the text layer, which reads ahead: a capture may follow on standard input.
-    return sys.stdin.buffer.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")

@@ -70,7 +70,7 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
                     made[Writing].destination.mark,
                 )
         if CaptureReading in made:
-            made[CaptureReading] = replace(made[CaptureReading], given=_given(shared, given))
+            made[CaptureReading] = replace(made[CaptureReading], given=_given_to_command(shared, given))
         if CaptureReading in made and made[CaptureReading].pseudonyms is not None:
             made = {kind: renamed(one, made[CaptureReading].pseudonyms) for kind, one in made.items()}
         with _in_part(made[CaptureReading].failures if CaptureReading in made else []):
@@ -121,8 +121,8 @@ def _option_name(item: Parameter) -> str:
 _OF_ONE_COMMAND = frozenset({"hashes", "list_fields", "jobs"})
 
 
-def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Given:
-    """Returns what the command was given to read and select by, for the commands that it prints, without secrets."""
+def _given_to_command(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Given:
+    """Returns what the function of a command was given to read and select by, for the commands that it prints, without secrets."""
     from analyzer.results.analysis import Given
 
     def words(item: Parameter) -> Iterator[str]:
@@ -150,8 +150,8 @@ def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Give
 def _evidence(
     command: str, parameters: Sequence[Parameter], given: dict[str, Any], reading: CaptureReading, mark: str | None
 ) -> EvidenceRecord:
-    """Makes the evidence of a command's result from its options and all that was read so far; `parameters` are those of the
-    command. When the result is written, its digest replaces `mark`."""
+    """Makes the evidence for the function of a command from its options and all that was read so far; `parameters` are those of the
+    function. When the result is written, its digest replaces `mark`."""
     from importlib.metadata import version
 
     from analyzer.capture.file_digest import digest_of

@@ -5,7 +5,7 @@ hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from analyzer.questions.filters.filterable_fields import FilterField
     from analyzer.results.analysis import Analysis
 
 
@@ -70,6 +71,20 @@ def complete_interface(incomplete: str) -> list[str]:
     from analyzer.transport.rpc.rpc_names import interface_names
 
     return sorted(name for name in interface_names() if name.casefold().startswith(incomplete.casefold()))
+
+
+def completing_filter(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[str], Iterator[tuple[str, str]]]:
+    """Returns the completion of a filter: it completes the last word with fields that begin like it."""
+
+    def complete(incomplete: str) -> Iterator[tuple[str, str]]:
+        last = re.search(r"[\w.]*$", incomplete)
+        assert last is not None
+        before = incomplete[: last.start()]
+        for field in fields().values():
+            if field.name.startswith(last[0]):
+                yield before + field.name, field.meaning
+
+    return complete
 
 
 def complete_machine(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:

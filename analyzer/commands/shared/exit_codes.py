@@ -31,8 +31,8 @@ class ReadingFailedError(Exception):
 
 
 def say_why(error: InputError) -> None:
-    """Writes why there is an exit code: the sentence of an error and its hint, which may be a drawing of several lines, to standard
-    error."""
+    """Writes the reason of an exit code to standard error: the sentence of an error and its hint, which may be a drawing of several
+    lines."""
     say(f"pcq-analyzer: {error}", *(f"  {error.hint}".splitlines() if error.hint is not None else ()))
 
 

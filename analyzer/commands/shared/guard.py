@@ -183,7 +183,8 @@ def _what(error: BaseException) -> str:
 
 
 def shown_again(arguments: Sequence[str]) -> Iterator[str]:
-    """Yields the command's arguments as a shell takes them, with `-` for each secret, which makes the command ask for it."""
+    """Yields the arguments of a command that failed under guard as a shell takes them, with `-` for each secret, which makes the
+    command ask for it."""
     from analyzer.core.printable_text import shell_word
 
     is_secret = False

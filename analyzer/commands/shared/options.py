@@ -4,8 +4,8 @@ completion of their fields, and handles and sessions to follow.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from inspect import signature
@@ -19,7 +19,12 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.commands.shared.completion import complete_account, complete_interface, complete_machine
+from analyzer.commands.shared.completion import (
+    complete_account,
+    complete_interface,
+    complete_machine,
+    completing_filter,
+)
 from analyzer.commands.shared.exit_codes import EXIT_USAGE, say_why
 from analyzer.commands.shared.help import KEYS, READING, SHOWN, WRITING
 from analyzer.core.environment_variables import SECRETS_VARIABLE
@@ -98,8 +103,32 @@ Engine = Annotated[
 ]
 
 
+def asked_password(user: str | None) -> str:
+    """Asks for the password of an option: on the terminal, or reads the next line of standard input if that is no terminal."""
+    return asked_secret("-", "Password", user)
+
+
+def asked_secret(word: str, what: str, user: str | None) -> str:
+    """Returns the value of an option with a secret; for `-` asks on the terminal, or reads the next line of standard input if that
+    is no terminal."""
+    if word != "-":
+        return word
+    if sys.stdin is None:
+        raise InputError(
+            f"there is no standard input to read the {what[0].lower()}{what[1:]} from",
+            hint="The - of an option asks for it.",
+        )
+    if sys.stdin.isatty():
+        from getpass import getpass
+
+        return getpass(f"{what}{f' of {user}' if user else ''}: ")
+    # Not through the text layer, which reads ahead: a capture may follow on standard input.
+    return sys.stdin.buffer.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")
+
+
 def _output(context: typer.Context, path: Path | None) -> Path | None:
-    """Checks `--output`: Parquet is not for terminals. `--format` is known here, since given options are handled first."""
+    """Checks the option `--output`: Parquet is not for terminals. `--format` is known here, since given options are handled
+    first."""
     if context.params.get("output_format") == "parquet":
         to_terminal = str(path) == STANDARD_OUTPUT and is_terminal()
         if path is None or to_terminal:
@@ -291,20 +320,6 @@ _time = later("questions.filters.times_machines_and_users:TimeBound.from_text")
 _machine = later("questions.filters.times_machines_and_users:Party.from_text")
 
 
-def _completing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[str], Iterator[tuple[str, str]]]:
-    """Returns a function that completes the last word of a filter with fields that begin like it."""
-
-    def complete(incomplete: str) -> Iterator[tuple[str, str]]:
-        last = re.search(r"[\w.]*$", incomplete)
-        assert last is not None
-        before = incomplete[: last.start()]
-        for field in fields().values():
-            if field.name.startswith(last[0]):
-                yield before + field.name, field.meaning
-
-    return complete
-
-
 def _listing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[bool], None]:
     """Returns a function that prints the fields which a filter can use, and ends the command."""
 
@@ -345,7 +360,7 @@ def _filter_option(parse: Callable[[str], Any], fields: Callable[[], Mapping[str
         metavar="EXPR",
         help="Only what passes: 'opnum == 6 && status != 0'. A filter as in Wireshark; --list-fields names the fields.",
         parser=checked(parse),
-        autocompletion=_completing(fields),
+        autocompletion=completing_filter(fields),
     )
 
 
@@ -498,7 +513,8 @@ class CounterSelection(SampleSelection, frozen=True):
 
 
 def renamed(made: Any, names: Pseudonyms) -> Any:
-    """Replaces names in a selection of calls or samples by their pseudonyms; returns all else unchanged."""
+    """Replaces the names that options select calls or samples by with their pseudonyms; returns what other options gave
+    unchanged."""
     if not isinstance(made, CallSelection | SampleSelection):
         return made
     from analyzer.questions.filters.times_machines_and_users import RenamedFilter

@@ -75,6 +75,11 @@ def catalogue() -> Mapping[str, Requirement]:
     return MappingProxyType({requirement.id: requirement for requirement in entries})
 
 
+def causable_by_client() -> frozenset[str]:
+    """Returns the requirements of the catalog whose trigger a client, as the probe is one, can bring about."""
+    return frozenset(name for name, requirement in catalogue().items() if requirement.caused_by == "client")
+
+
 # ------------------------------------------------------------------------------------------------------- probe triggers
 
 

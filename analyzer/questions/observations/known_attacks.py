@@ -475,6 +475,12 @@ def every_attack() -> tuple[Attack, ...]:
     return tuple(_KNOWN[code] for code in sorted(_KNOWN))
 
 
+def attacks_named(words: Sequence[str]) -> list[Attack]:
+    """Returns the known attacks with these codes or names; an empty list if a word names no attack."""
+    known = {word: one for one in every_attack() for word in (one.code, one.name)}
+    return [known[word] for word in words] if all(word in known for word in words) else []
+
+
 def note_attacks(drafts: Sequence[Draft], scene: Scene) -> None:
     """Notes in observations which attacks they look like. An observation that looks like several attacks gets the highest severity
     and the lowest confidence of them."""

@@ -62,7 +62,7 @@ class Signed(Protocol):
 
 
 def is_altered(smb: Signed | None, security: AuthInfo | None) -> bool:
-    """Whether a signature of a call does not fit, by what SMB and RPC state of it: others may have changed it since it was sent."""
+    """Whether others may have changed a call since it was sent: by what SMB and RPC state of the call, a signature does not fit."""
     return (smb is not None and smb.signature_ok is False) or (security is not None and security.verified is False)
 
 
@@ -418,17 +418,17 @@ class Side(Value, frozen=True, kw_only=True):
 
     @property
     def first_frame(self) -> int:
-        """The lowest frame id of the request or response, 0 where there are none."""
+        """The lowest frame id of this side of a call, 0 where there are none."""
         return self.frame_range[0]
 
     @property
     def last_frame(self) -> int:
-        """The highest frame id of the request or response, 0 where there are none."""
+        """The highest frame id of this side of a call, 0 where there are none."""
         return self.frame_range[1]
 
     @property
     def frame_range(self) -> tuple[int, int]:
-        """The lowest and the highest frame id of the request or response, 0 where there are none."""
+        """The lowest and the highest frame id of this side of a call, 0 where there are none."""
         if self.frames_of_dropped:
             return self.frames_of_dropped[0], self.frames_of_dropped[-1]
         return frame_range_of(self.pdus) or (0, 0)
@@ -499,7 +499,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def return_kind(self) -> ReturnKind:
-        """Returns the kind of number that the call's `status` is: Win32 error, NTSTATUS or HRESULT."""
+        """Returns what the `status` of this call is: a Win32 error, an NTSTATUS or an HRESULT."""
         return return_kind(self.interface.uuid, self.opnum)
 
     @property
@@ -548,7 +548,8 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def counterset(self) -> str | None:
-        """Returns the CounterSetGuid in the request of a PerflibV2 call, None for methods without one."""
+        """Returns the counterset that the call names in its request (CounterSetGuid of PerflibV2), None for calls that name
+        none."""
         guid = self.request.params.get("CounterSetGuid") if self.is_perflib and self.request is not None else None
         return guid if isinstance(guid, str) else None
 

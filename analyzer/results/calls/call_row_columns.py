@@ -163,7 +163,7 @@ def latencies_in(column: Callable[[str], Any]) -> tuple[Any, Any]:
 
 
 def return_kinds_in(column: Callable[[str], Any], contexts: Sequence[Context]) -> Any:
-    """Returns an array with the kind of status of each call (`Call.return_kind`), made of the columns of calls."""
+    """Returns a column with the kind of status of each row (`Call.return_kind`), made of the columns `context` and `opnum`."""
     import numpy as np
 
     from analyzer.core.array_functions import distinct  # what is printed while it is read needs no arrays
@@ -234,7 +234,7 @@ class SharedValues(Struct, frozen=True, eq=False):
 
 
 def rare_of(data: bytes) -> RareOfCall:
-    """Returns the rare facts of a call from their bytes in the log."""
+    """Decodes the rare facts of a row, which stand beside its columns in the log."""
     return msgpack.decode(data, type=RareOfCall)
 
 

@@ -330,7 +330,7 @@ class CallTable:
         elif pdus:
             apart = []
             for one in pdus:
-                of_one, plains_of_one, _, place = self._pdus(_alone(one), place, parts)
+                of_one, plains_of_one, _, place = self._pdus(_stored_alone(one), place, parts)
                 apart.append((of_one, plains_of_one))
             row = together([PdusRow._make(one) for one, _ in apart])
         else:
@@ -500,7 +500,7 @@ class CallTable:
         return _StoredPdus(self, row, plains)
 
     def unpacked(self, row: PdusRow, packed_plains: PackedPlains | None) -> tuple[Any, ...]:
-        """Returns the parts of a stored call's `Pdus`, read from the log by their row."""
+        """Reads from the log of the table, by their row, the parts that the `Pdus` of a stored call are made of."""
         steps, step = self.shared.steps[row.steps], self.shared.texts[row.step] or ""
         plains: tuple[Plain, ...] | None = None
         if packed_plains is not None:
@@ -543,7 +543,8 @@ def altered_rows(calls: CallTable) -> npt.NDArray[np.bool_]:
 
 
 def disordered_rows(calls: CallTable) -> npt.NDArray[np.bool_]:
-    """Returns an array that says for every row of a table of calls whether the order of frames leaves open when the call was made.
+    """Returns an array that says for every row of a table of calls, in the table's own order, whether frames leave open when the
+    call was made.
 
     These are the calls that overtook another one of their channel (`Side.overtook_ns`), and those under way at that time.
     """
@@ -591,7 +592,7 @@ def _put(log: Log, parts: Iterable[bytes | TracedBytes], length: int) -> None:
 
 
 def _handle_of(call: Call, handles: Numbered[tuple[Endpoint, str]]) -> int:
-    """Returns the number of a call's query handle for the column `handle` of the table of calls."""
+    """Returns what a call has in the column `handle` when the table of calls takes it: the number of its query handle."""
     request, opnum = call.request, call.opnum
     if request is None:
         return -1
@@ -604,7 +605,7 @@ def _handle_of(call: Call, handles: Numbered[tuple[Endpoint, str]]) -> int:
 
 
 def together(rows: Sequence[PdusRow]) -> PdusRow:
-    """Returns one row for PDUs of a call in the table that have a row each; its lengths are the sums."""
+    """Returns the one row that the table of calls has for PDUs with a row each; its lengths are the sums."""
     return NO_PDUS._replace(
         pdus=APART,
         origins=sum(row.origins for row in rows),
@@ -660,8 +661,8 @@ class _StoredPdus(Pdus):
         return super().stub_bytes(length)
 
 
-def _alone(fragment: Fragment) -> Pdus:
-    """Returns one fragment of a call in the table as `Pdus`, as if it were a whole message."""
+def _stored_alone(fragment: Fragment) -> Pdus:
+    """Returns one fragment as the table of calls stores it: as `Pdus`, as if it were a whole message."""
     plain = fragment.plain
     bounds = array("I", (fragment.stub_start, fragment.stub_stop))
     if isinstance(plain, Missing):

@@ -177,7 +177,7 @@ class CallMerger:
         return found
 
     def _number_handles(self, rows: _Rows, tables: _Numbers) -> None:
-        """Gives the handles of keys and services in merged calls the numbers of the whole capture."""
+        """Numbers the handles of keys and services in rows that are merged as in the whole capture."""
         for table in distinct(tables).tolist():
             have_one = np.flatnonzero((tables == table) & (rows["key_number"] >= 0))
             interfaces = self._values[table].interfaces[rows["context"][have_one]]
@@ -355,12 +355,12 @@ class _WaitingTable:
 
     @property
     def last(self) -> int:
-        """The moment of the last row of the waiting block of calls."""
+        """The moment of the last row of the block of a table that waits to be merged."""
         assert self._part is not None
         return int(self._part.moments[-1])
 
     def take_rows(self, until: int) -> _Part:
-        """Takes the waiting rows of calls up to a moment."""
+        """Takes from a table of calls those waiting rows that are merged next: all up to a moment."""
         part = self._part
         assert part is not None
         stop = int(np.searchsorted(part.moments, until, side="right"))
@@ -404,7 +404,8 @@ class Renumbering:
         return None if own is None else self._number(kind, own)
 
     def event(self, event: Event) -> Event:
-        """An event, such as a session or a logon, of a part that is to be merged, with the numbers of the whole."""
+        """Renumbers an event beside the tables that are merged, such as a session or a logon: returns it with the numbers of the
+        whole."""
         match event:
             case SmbSession():
                 return replace(event, number=self._number("sessions", event.number))

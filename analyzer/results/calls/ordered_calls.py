@@ -121,7 +121,8 @@ class OrderedCalls(Sequence[Call]):
         return Counter({STATES[code]: count for code, count in codes.items()})
 
     def held(self, numbers: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
-        """Yields held calls for these numbers, block by block. Yields None for a call that must be read as a `Call`."""
+        """Yields the ordered calls with these numbers as held calls, block by block. Yields None for a call that must be read as a
+        `Call`."""
         order = self.order
         return self.table.held([order[number - 1] for number in numbers], pdus=pdus)
 

@@ -130,12 +130,12 @@ class Pdus(Sequence[Fragment]):
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """Ids of the frames that carried the call's PDUs, ascending, each once."""
+        """Ids of the frames that carried these PDUs, ascending, each once."""
         return self.whole.frames
 
     @property
     def frame_range(self) -> tuple[int, int] | None:
-        """The lowest and the highest frame id of the call's PDUs."""
+        """The lowest and the highest id of the frames that carried these PDUs."""
         whole = self.whole
         return whole.source.frame_range(whole.start, whole.start + len(whole))
 
@@ -175,7 +175,7 @@ def pdu_at(fragments: Fragments, at: int) -> TracedBytes:
 
 
 def pdus_alone(fragments: Fragments) -> Iterator[TracedBytes]:
-    """Yields the captured bytes of each of a call's PDUs, without the result for its stub."""
+    """Yields the captured bytes of each of these PDUs, without the result for its stub."""
     return (pdu_at(fragments, at) for at in range(len(fragments)))
 
 

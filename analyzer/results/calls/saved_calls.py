@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
+from analyzer.core.arrow_files import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, SavedColumns, written
+from analyzer.core.byte_log import Readable
 from analyzer.core.byte_origins import PackedOrigins, only_frame, packed_length
 from analyzer.core.caches import cached_property
 from analyzer.core.errors import CONTRADICTIONS, CaseError
@@ -32,17 +34,21 @@ from analyzer.results.calls.call_row_columns import (
     SIDE_COLUMNS,
     STATE_NUMBERS,
     STATES,
+    STORED,
     Context,
     PdusRow,
     RareOfCall,
     RareOfSide,
+    StoredColumn,
     rare_of,
 )
 from analyzer.results.calls.call_table import CallTable, Tally, together
 from analyzer.results.calls.held_calls import HeldCall
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.pdus import Pdus
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import INTERFACE, PARAMS
+from analyzer.results.records.saved_record_tables import SavedTable, TableFacts, narrowest
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -62,6 +68,9 @@ _COMPLETE = STATE_NUMBERS["complete"]
 _NO_ORIGIN = "bytes without an origin"
 # Columns that state how many bytes of the log a call has.
 _LENGTHS = ("rare", "params", "origins", "whole", "unsealed", "ends")
+
+
+# --------------------------------------------------------------------------------------------------------- calls of a case
 
 
 class SavedViews(Sequence[int]):
@@ -274,7 +283,7 @@ class SavedCalls(CallTable):
 
     @cached_property
     def tally(self) -> Mapping[Tally, int]:
-        """Counts the calls of the case by state, interface and method, when somebody asks."""
+        """Counts the saved calls by state, interface and method, when somebody asks."""
         try:
             return super().tally
         except LookupError as error:
@@ -299,7 +308,8 @@ class SavedCalls(CallTable):
 
 
 def check_frames(frames: Iterable[int], files: int) -> None:
-    """Raises `ValueError` if frames of a case are in none of its `files` files. Captures without a name count as one."""
+    """Raises `ValueError` if frames of a saved call, or of what is saved beside calls, are in none of a case's `files` files.
+    Captures without a name count as one."""
     if any(not 0 <= file_of(frame) < max(files, 1) for frame in frames):
         raise ValueError("frames of a file that is not there")
 
@@ -353,3 +363,75 @@ def _is_handle(value: Mapping[str, Any]) -> bool:
 def _is_of_a_service(value: Mapping[str, Any]) -> bool:
     """Whether the members of a structure in a case's calls have the types that their names say. Damage may end it early."""
     return all(isinstance(one, int if name.startswith("dw") else str | None) for name, one in value.items())
+
+
+# --------------------------------------------------------------------------------------------------------- table of a case
+
+
+# Rows of a batch of calls: one column of them is some 200 KB.
+_CALLS_OF_BATCH = 1 << 16
+# The columns of the table of calls, and which state of a query handle a call saw.
+ColumnsOfCalls: TypeAlias = "dict[str, npt.NDArray[Any]]"
+SAVED: Mapping[str, StoredColumn] = {
+    **STORED,
+    VIEW: StoredColumn("i", "the state of its query handle: row of `views`", may_lack=True),
+}
+
+
+def table_of_calls(calls: OrderedCalls) -> SavedTable:
+    """Returns the calls of an analysis, in their order, as a table of a case."""
+    order, views = np.asarray(calls.order, np.int64), np.asarray(calls.views, np.int32)
+    cuts = [slice(start, start + _CALLS_OF_BATCH) for start in range(0, len(order), _CALLS_OF_BATCH)]
+
+    def batches() -> Iterator[ColumnsOfCalls]:
+        for cut in cuts:
+            rows = calls.table.rows(order[cut])
+            yield {name: rows[name] for name in FORMATS} | {VIEW: views[cut]}
+
+    return saved_calls(len(order), batches)
+
+
+def saved_calls(count: int, batches: Callable[[], Iterator[ColumnsOfCalls]]) -> SavedTable:
+    """Returns the table of `count` saved calls. `batches` yields its columns some rows at a time, each time it is called."""
+    bounds: dict[str, tuple[int, int]] = {}
+    for batch in batches():
+        for name, values in batch.items():
+            low, high = int(values.min()), int(values.max())
+            known = bounds.get(name, (low, high))
+            bounds[name] = min(low, known[0]), max(high, known[1])
+    widths = {
+        name: narrowest(*bounds.get(name, (0, 0)), stored.form) for name, stored in SAVED.items() if not stored.is_time
+    }
+    columns = _columns_of_calls(widths)
+
+    def pieces() -> Iterator[bytes]:
+        return written(columns, ([_of_call(column, batch[column.name]) for column in columns] for batch in batches()))
+
+    return SavedTable(count, " ".join(widths.values()), pieces)
+
+
+def _columns_of_calls(widths: Mapping[str, str]) -> list[ArrowColumn]:
+    """Returns the Arrow columns of saved calls. Numbers have these widths; times have the width of times."""
+    return [
+        ArrowColumn(name, "time", nullable=stored.may_lack)
+        if stored.is_time
+        else ArrowColumn(name, "number", widths[name], stored.may_lack)
+        for name, stored in SAVED.items()
+    ]
+
+
+def _of_call(column: ArrowColumn, numbers: npt.NDArray[Any]) -> ArrowValues:
+    present = numbers >= 0 if column.nullable else None
+    return ArrowValues(len(numbers), (numbers.astype(f"<{column.width}"),), (), present)
+
+
+def saved_columns(facts: TableFacts, source: Readable) -> SavedColumns:
+    names = [name for name, stored in SAVED.items() if not stored.is_time]
+    widths = dict(zip(names, facts.widths.split(), strict=True))
+    for name, width in widths.items():
+        if width not in WIDTHS or not np.can_cast(width, SAVED[name].form):
+            raise ValueError(f"{name} is no column of its numbers")
+    if facts.rows * len(SAVED) > source.size:
+        raise ValueError(f"calls has {facts.rows} rows, and {source.size} bytes of them")
+    table = ArrowTable(_columns_of_calls(widths), source, facts.rows, _CALLS_OF_BATCH)
+    return SavedColumns({name: stored.form for name, stored in SAVED.items()}, table)

@@ -77,7 +77,7 @@ NUMBERS: frozenset[Reads] = frozenset({"le", "be", "signed-le", "signed-be"})
 
 
 def number_read(raw: bytes, reads: Reads) -> int:
-    """The number that the bytes of a displayed field are."""
+    """The number that a display reads in the bytes of a field."""
     return int.from_bytes(raw, "little" if reads.endswith("le") else "big", signed=reads.startswith("signed"))
 
 
@@ -101,7 +101,7 @@ class Node(Value, frozen=True):
         return self.start + self.length
 
     def in_order(self) -> Iterator[Node]:
-        """This field of a displayed call and all in it, each before those in it."""
+        """This node of a displayed tree and all nodes in it, each before those in it."""
         left = [self]
         while left:
             node = left.pop()
@@ -144,12 +144,12 @@ class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """All fields of the form, each before those in it."""
+        """All fields of the form that displayed layers have in common, each before those in it."""
         return tuple(self.tree.in_order())
 
     @cached_property
     def spots(self) -> tuple[Spot, ...]:
-        """The fields of the form whose meanings may differ."""
+        """The fields in the form of displayed layers whose meanings may differ."""
         return tuple(
             Spot(position, node.start, node.stop, node.reads, node.words)
             for position, node in enumerate(self.nodes)
@@ -158,12 +158,14 @@ class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def telling(self) -> tuple[Spot, ...]:
-        """The spots of the form whose bytes may have a meaning. Raw values of counters have none: these are most spots."""
+        """The spots in the form of displayed layers whose bytes may have a meaning. Raw values of counters have none: these are
+        most spots."""
         return tuple([spot for spot in self.spots if not getattr(spot.words, "is_silent", False)])
 
     @cached_property
     def bytes_that_tell(self) -> Callable[[bytes], Hashable]:
-        """Returns a function for the bytes of these spots in a layer: layers that have the same have the same meanings."""
+        """Returns a function for the bytes of these spots in a displayed layer: layers that have the same have the same
+        meanings."""
         slices = [slice(spot.start, spot.stop) for spot in self.telling]
         return itemgetter(*slices) if slices else lambda _: ()
 

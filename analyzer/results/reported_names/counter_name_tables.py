@@ -242,7 +242,8 @@ def is_index(word: str) -> bool:
 
 
 def value_in_words(value_name: str, table: NameTable, key: str | None = None) -> str:
-    """Describes what a performance value name asks for: `objects 230 Process, 238 Processor`, `counter names (language 009)`."""
+    """Describes with the names of a table what a performance value name asks for: `objects 230 Process, 238 Processor`, `counter
+    names (language 009)`."""
     words = value_name.split()
     if language := table_language(value_name, key):
         kind, code = language

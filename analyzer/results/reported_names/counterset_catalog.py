@@ -166,8 +166,8 @@ class Catalog:
         return changed
 
     def learn_instances(self, guid: str, tree: dict[str, Any]) -> None:
-        """Notes the instances in an answer of EnumerateCounterSetInstances. Instances come and go: a number given anew names
-        none."""
+        """Notes in the catalog the instances that EnumerateCounterSetInstances lists. Instances come and go: a number given anew
+        names none."""
         known = self.entry(guid).instances
         for item in tree["instances"]:
             number, name = item["instance_id"], item["name"]
@@ -179,7 +179,8 @@ class Catalog:
         return entry.instances.get(number) if entry is not None else None
 
     def is_single(self, counterset: str | None) -> bool:
-        """Whether a counterset has one instance only, whose name and id mean nothing ([MS-PCQ] section 2.2.4.1)."""
+        """Whether the catalog says of a counterset that it has one instance only, whose name and id mean nothing ([MS-PCQ] section
+        2.2.4.1)."""
         entry = self.countersets.get(counterset) if counterset is not None else None
         return entry is not None and entry.instance_type == _SINGLE_INSTANCE
 

@@ -285,14 +285,14 @@ class _Differences(Struct):
 
 
 def filled(analysis: Analysis, given: Sequence[Metadata], instead: str | None) -> Analysis:
-    """Returns the analysis with its gaps filled from metadata files (`fill`); the notes are among its problems."""
+    """Returns the analysis with its gaps filled from metadata files (`fill_from_metadata`); the notes are among its problems."""
     known = analysis.calls.contexts_by_last_call()
     servers = {one.server.ip for one in known if one.interface.uuid in (perflib.INTERFACE, winreg.INTERFACE)}
-    notes = fill(analysis.catalogs, analysis.name_tables, servers, given, instead=instead)
+    notes = fill_from_metadata(analysis.catalogs, analysis.name_tables, servers, given, instead=instead)
     return replace(analysis, problems=(*analysis.problems, *notes))
 
 
-def fill(
+def fill_from_metadata(
     catalogs: Catalogs,
     tables: NameTables,
     servers: Iterable[str],
@@ -300,7 +300,7 @@ def fill(
     *,
     instead: str | None = None,
 ) -> Iterator[Problem]:
-    """Fills gaps in what the `servers` of a capture reported from metadata files, earlier files first. Yields notes on which names
+    """Fills gaps in what the `servers` of a capture reported from saved metadata, earlier files first. Yields notes on which names
     were used, and where a file contradicts the capture. `instead` is a server of a file; servers that the file does not know get
     its metadata."""
     here = sorted(set(servers))

@@ -53,14 +53,14 @@ class Texts(Generic[_Language]):
         return made
 
     def learn(self, language: _Language, text: str) -> bool:
-        """Notes a text that a server states in the capture. Returns whether it is new or differs."""
+        """Notes a name (or another text) that a server states in the capture. Returns whether it is new or differs."""
         known, name = self._by_language.get(language), Name(text, "capture")
         self._by_language[language] = name
         return known != name
 
     def fill(self, language: _Language, text: str) -> Name | None:
-        """Notes a server's text (name or help) that a metadata file states. The capture and earlier files have precedence. Returns
-        the captured name if it differs, else None."""
+        """Notes a name (or another text) of a server that a metadata file states. The capture and earlier files have precedence.
+        Returns the captured name if it differs, else None."""
         known = self._by_language.get(language)
         if known is None:
             self._by_language[language] = Name(text, "metadata")
@@ -71,7 +71,8 @@ class Texts(Generic[_Language]):
         return self._by_language.get(language)
 
     def first(self, prefer: Callable[[_Language], bool] = lambda _: True) -> tuple[_Language | None, Name | None]:
-        """Returns the server's text for people, with its language: a preferred and captured one if there is one, else the first."""
+        """Returns the server's name (or another text) for people, with its language: a preferred and captured one if there is one,
+        else the first."""
 
         def rank(text: tuple[_Language, Name]) -> tuple[bool, bool]:
             language, name = text
@@ -91,6 +92,6 @@ class SampleNames(Struct, frozen=True):
 
     @property
     def source(self) -> NameSource | None:
-        """The source of the counter's name that people are shown."""
+        """The source of the server's name for the counter that people are shown."""
         best = self.counter.best
         return best.source if best is not None else None

@@ -327,7 +327,7 @@ class Browser(App[None]):
         self._aim = None
 
     def _light(self, tree: Tree) -> None:
-        """Highlights the bytes of the tree's current line in the browser."""
+        """Makes the browser's app highlight the bytes of the tree's current line."""
         if not tree.shown:
             return
         one = tree.shown[tree.current]
@@ -439,7 +439,8 @@ class Browser(App[None]):
 
 
 def _first(tree: Tree) -> LayerBytes | None:
-    """Returns the layer whose bytes the browser shows if none is chosen: the answer's buffer or stub, else the request's stub."""
+    """Returns the layer whose bytes the browser's app shows if none is chosen: the answer's buffer or stub, else the request's
+    stub."""
     layers = [layer for side in tree.view.sides for layer in side.layers] if tree.view is not None else []
     for wanted in ("response.buffer", "response.stub", "request.stub"):
         for layer in layers:

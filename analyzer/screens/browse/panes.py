@@ -198,7 +198,7 @@ class CallList(Lines):
         return text
 
     def _caller(self, row: Row) -> str:
-        """Returns the caller in the browser's call list: the account without its domain, with "?" if it is only claimed; else the
+        """Returns the caller that the pane of calls shows: the account without its domain, with "?" if it is only claimed; else the
         machine."""
         if row.user is not None or row.claimed_user is not None:
             account = (row.user or f"{row.claimed_user}?").rpartition("\\")[2]

@@ -139,7 +139,8 @@ _SEED, _TCP = 0, 6
 
 
 def community_id(one: Endpoint, other: Endpoint) -> str:
-    """Returns the Community ID of a TCP connection (version 1, seed 0), by which Zeek, Suricata and others name flows.
+    """Returns the Community ID of a TCP connection (version 1, seed 0) for `network.community_id` of the Elastic Common Schema:
+    Zeek, Suricata and others name flows by it.
 
     The ID is `1:` and the Base64 of a SHA-1 over both ends, the lower one first.
     """

@@ -12,22 +12,18 @@ plain text; blocks of details have bytes behind it. Integers beyond 2**53, which
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from itertools import chain, islice, pairwise, zip_longest
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
-import numpy as np
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
-from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.output.gate import Destination
 from analyzer.core.output.json import Pieces, dumps
-from analyzer.core.output.standard_json import document
 from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.questions.films.film import Film, Films, deflated, moments
 from analyzer.questions.films.film_maker import FilmMaker
@@ -35,11 +31,16 @@ from analyzer.questions.filters.filterable_fields import vocabulary
 from analyzer.questions.processes.process_records import ProcessValues, may_state_parents
 from analyzer.questions.series.series_limit import SeriesLeftOut, SeriesLimit
 from analyzer.results.analysis import Analysis, EvidenceRecord
-from analyzer.results.calls.call import Call
 from analyzer.results.next_command import next_command
-from analyzer.results.records.display_records import FindingView, Form, Node, Row, SeriesView
-from analyzer.screens.formats.report_page_call_sides import LaidSide, PageSides, Template, WordsOf
-from analyzer.screens.viewmodel.call_layers import frame_facts, id_fact, shared_facts
+from analyzer.results.records.display_records import FindingView, Row, SeriesView
+from analyzer.screens.formats.report_page_call_sides import (
+    DETAILS_IN_BLOCK,
+    SAFE_INTEGER,
+    Shared,
+    calls_with_layers,
+    detail_blocks,
+    exact,
+)
 from analyzer.screens.viewmodel.call_list import rows
 from analyzer.screens.viewmodel.plotted_series import series_views
 from analyzer.screens.viewmodel.task_manager import panel_of, usual_columns
@@ -48,19 +49,10 @@ from analyzer.screens.views.report import Report
 # ----------------------------------------------------------------------------------------------------- report page data
 
 
-_SAFE_INTEGER = 2**53 - 1
-# Most values are of these types.
-_AS_IT_IS = frozenset({str, bool, float})
 # JSON of a list that waits to be compressed.
 _COMPRESSED_AT_ONCE = 4 << 20
-# Calls in a block: of records, which a filter reads block after block, and of details, which are read for one call.
-HEADS_IN_BLOCK, DETAILS_IN_BLOCK = 500, 50
-# Blocks of details share at most this much, since a browser reads all of it for one call; then a new share begins.
-MAX_SHARED_BYTES = 1 << 20
-# Such a block has the layers of calls that carry this many bytes at most: sealed ones are in it four times.
-MAX_CARRIED_BYTES = 4 << 20
-_OF_AN_OUTLINE, _OF_A_TEMPLATE = 200, 40
-
+# Calls in a block of records, which a filter reads block after block.
+HEADS_IN_BLOCK = 500
 # How the columns of rows are named in the page, and the fields of `Row` that are texts.
 _TEXTS = (
     "user",
@@ -82,19 +74,6 @@ def packed(parts: Iterable[bytes]) -> bytes:
     return b64encode(deflated(parts))
 
 
-def exact(value: Any) -> Any:
-    """Converts a value of the report page's data to JSON values that JavaScript reads without loss."""
-    if value is None or type(value) in _AS_IT_IS:
-        return value
-    if isinstance(value, int):
-        return value if -_SAFE_INTEGER <= value <= _SAFE_INTEGER else {"$int": str(value)}
-    if isinstance(value, dict):
-        return {key: exact(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [exact(item) for item in value]
-    return exact(document(value)) if isinstance(value, Struct) else value
-
-
 class _NumberedTexts:
     """Numbers the texts of the report page's data, each once."""
 
@@ -106,8 +85,8 @@ class _NumberedTexts:
 
 
 def rows_block(analysis: Analysis) -> dict[str, Any]:
-    """Returns the call list of the report page as columns. Texts are positions in `texts`, -1 for none; times count from the first
-    frame."""
+    """Returns the block with the rows of the call list in the data of the report page, as columns. Texts are positions in `texts`,
+    -1 for none; times count from the first frame."""
     texts = _NumberedTexts()
     base = analysis.capture.first_time_ns or 0
     columns: dict[str, list[Any]] = {
@@ -249,7 +228,7 @@ def exact_text(text: bytes) -> bytes:
         quotes += plain.count(b'"', at, start)
         at = start
         number = plain[start:stop]
-        if quotes % 2 == 0 and not -_SAFE_INTEGER <= int(number) <= _SAFE_INTEGER:
+        if quotes % 2 == 0 and not -SAFE_INTEGER <= int(number) <= SAFE_INTEGER:
             out += text[done:start], b'{"$int":"%b"}' % number
             done = stop
     return b"".join((*out, text[done:])) if out else text
@@ -266,215 +245,6 @@ def _long_numbers(text: bytes) -> Iterator[tuple[int, int]]:
         before = start - 1 if text[start - 1 : start] == b" " else start
         if text[before - 1 : before] in (b":", b",", b"[") and text[stop : stop + 1] not in (b".", b"e", b"E"):
             yield start, stop
-
-
-class DetailBlock(Struct, frozen=True):
-    """A block of the report page with the layers of some calls, and what they share with other blocks.
-
-    `frames` has four numbers for each frame: file, number, place in the data (-1: not there), length. `data` has the bytes of the
-    frames, and those that are in no frame, one after the other.
-    """
-
-    shared: Shared
-    frames: list[int]
-    calls: list[Any]
-    data: bytes
-
-    @property
-    def content(self) -> tuple[bytes, ...]:
-        """Returns the content of a block of calls, before it is packed for the report page: its JSON with the length before it, its
-        bytes."""
-        head = dumps({"shared": self.shared.number, "frames": self.frames, "calls": self.calls})
-        return len(head).to_bytes(4, "little"), head, self.data
-
-
-def calls_with_layers(analysis: Analysis, most: int) -> list[int | None]:
-    """Returns the numbers of the first `most` calls for the report page, with None in place of a call without layers. What such a
-    call carries does not fit in its block, which a browser reads whole for each of its calls."""
-    # As read and as sent: one of them may be missing.
-    requests, responses = (
-        np.maximum(
-            *(analysis.calls.column(f"{side}_{name}_length")[:most].astype(np.int64) for name in ("stub", "wire"))
-        )
-        for side in ("request", "response")
-    )
-    found: list[int | None] = []
-    left = 0
-    for at, length in enumerate((requests + responses).tolist()):
-        if at % DETAILS_IN_BLOCK == 0:
-            left = MAX_CARRIED_BYTES
-        fits = length <= left
-        found.append(at + 1 if fits else None)
-        left -= length if fits else 0
-    return found
-
-
-def detail_blocks(analysis: Analysis, numbers: Sequence[int | None]) -> Iterator[DetailBlock]:
-    """Yields the layers of calls for the report page in blocks (None: a call without). Their `shared` is complete once a block has
-    another one."""
-    sides, shapes = PageSides(analysis.packets), Shapes()
-    shared = Shared(0, shapes)
-    for at in range(0, len(numbers), DETAILS_IN_BLOCK):
-        if shared.size > MAX_SHARED_BYTES:
-            shared = Shared(shared.number + 1, shapes)
-        made = _Block(shared, sides)
-        some = numbers[at : at + DETAILS_IN_BLOCK]
-        calls = [made.call(analysis.calls[one - 1], analysis) if one is not None else None for one in some]
-        yield DetailBlock(shared, made.frames, calls, b"".join(made.data))
-
-
-# The JSON of the tree of each form. It keeps no form alive that is forgotten elsewhere.
-Shapes = WeakKeyDictionary[Form, bytes]
-
-
-class Shared:
-    """Numbers what calls on the report page share: texts, forms of trees, and outlines of facts, sides, layers, meanings."""
-
-    def __init__(self, number: int, shapes: Shapes) -> None:
-        self.number, self._shapes = number, shapes
-        self.size = 0
-        self._numbers: dict[Any, int] = {}
-        self._texts = _NumberedTexts()
-        # The outline and the numbers of texts of facts that calls share, by a key of what they have in common.
-        self._facts: dict[Hashable, tuple[int, list[int], list[int]]] = {}
-        # Long sides have a template of their own each, which is not kept for them.
-        self._templates: WeakKeyDictionary[Template, int] = WeakKeyDictionary()
-        self._words: dict[tuple[Form, Hashable], int] = {}
-        self._numbers_of_texts: dict[tuple[Form, int, bytes], int] = {}
-        self._form_numbers: WeakKeyDictionary[Form, int] = WeakKeyDictionary()
-        self._forms: list[bytes] = []
-        self._outlines: list[Any] = []
-
-    @property
-    def content(self) -> tuple[bytes, ...]:
-        """Returns the content of the block that calls on the report page share, before it is packed."""
-        head = dumps({"texts": list(self._texts.all), "outlines": self._outlines})
-        return head[:-1], b',"forms":[', b",".join(self._forms), b"]}"
-
-    def facts(self, call: Call, analysis: Analysis) -> list[Any]:
-        """Returns the facts of a call for the report page: the number of their outline, then each text or its number."""
-        own = tuple(frame_facts(call, analysis))
-        key = (*analysis.calls.shared(call.number), *[fact.label for fact in own])
-        id = id_fact(call)
-        if (known := self._facts.get(key)) is None:
-            before, after = shared_facts(call)
-            outline = tuple([(fact.layer, fact.label) for fact in (*own, *before, id, *after)])
-            texts = [self._text(fact.text) for fact in before], [self._text(fact.text) for fact in after]
-            known = self._facts[key] = self.outline(outline), *texts
-        number, texts_before, texts_after = known
-        return [number, *[fact.text for fact in own], *texts_before, id.text, *texts_after]
-
-    def side(self, template: Template) -> int:
-        """Returns the number of a template of call sides on the report page."""
-        if (known := self._templates.get(template)) is None:
-            layers = [
-                (self.outline(layer.outline), -1 if layer.form is None else self._form(layer.form), *layer.place)
-                for layer in template.layers
-            ]
-            known = self._templates[template] = self.outline((self.outline(template.outline), tuple(layers)))
-            self.size += _OF_A_TEMPLATE * len(layers)
-        return known
-
-    def words(self, of: WordsOf, data: bytes) -> int:
-        """Returns the number of the meanings that follow from a layer's bytes on the report page: position and text of each."""
-        layer = data[of.start : of.stop]
-        key = of.form, of.form.bytes_that_tell(layer)
-        if (known := self._words.get(key)) is None:
-            known = self._words[key] = self.outline(tuple(self._meanings(of.form, layer)))
-        return known
-
-    def _meanings(self, form: Form, data: bytes) -> Iterator[int]:
-        for spot in form.telling:
-            # Most are addresses and names of values, the same again and again.
-            spotted = form, spot.position, data[spot.start : spot.stop]
-            if (number := self._numbers_of_texts.get(spotted)) is None:
-                meaning = spot.meaning(data)
-                number = self._numbers_of_texts[spotted] = -1 if meaning is None else self._text(meaning)
-            if number >= 0:
-                yield from (spot.position, number)
-
-    def _text(self, text: str) -> int:
-        """Returns the number of a text on the report page."""
-        before = len(self._texts.all)
-        number = self._texts.all.setdefault(text, before)
-        if number == before:
-            self.size += len(text)
-        return number
-
-    def outline(self, outline: tuple[Any, ...]) -> int:
-        """Returns the number of an outline that several facts, sides, layers or meanings on the report page share."""
-        if (known := self._numbers.get(outline)) is None:
-            known = self._numbers[outline] = len(self._outlines)
-            self._outlines.append(outline)
-            self.size += _OF_AN_OUTLINE
-        return known
-
-    def _form(self, form: Form) -> int:
-        """Returns the number of a layer's form on the report page."""
-        if (known := self._form_numbers.get(form)) is None:
-            known = self._form_numbers[form] = len(self._forms)
-            if (shape := self._shapes.get(form)) is None:
-                shape = self._shapes[form] = dumps(_shape(form.tree))
-            self._forms.append(shape)
-            self.size += len(shape)
-        return known
-
-
-def _shape(node: Node) -> list[Any]:
-    """Returns a field of a form for the report page, without a value or meaning that the page reads from the bytes."""
-    follows = node.words is not None and bool(node.reads or node.children)
-    return [
-        node.name,
-        node.spelling,
-        node.type,
-        node.start,
-        node.length,
-        node.reference,
-        node.reads,
-        None if node.reads or node.type == "bytes" else exact(node.value),
-        None if follows else node.meaning,
-        [_shape(child) for child in node.children],
-    ]
-
-
-class _Block:
-    """Gathers the calls, frames and bytes of one block of details for the report page."""
-
-    def __init__(self, shared: Shared, sides: PageSides) -> None:
-        self._shared, self._sides = shared, sides
-        self.frames: list[int] = []
-        self.data: list[bytes] = []
-        self._known: dict[int, int] = {}
-        self._at = 0
-
-    def call(self, call: Call, analysis: Analysis) -> list[Any]:
-        """Returns one call for a block of the report page: its facts, then its sides."""
-        return [self._shared.facts(call, analysis), *[self._side(side) for side in self._sides.sides_of(call)]]
-
-    def _side(self, side: LaidSide) -> list[Any]:
-        """Returns a call's side for a block of the report page: template, frames, places of its own bytes in the data, and meanings
-        by layer."""
-        shared, data = self._shared, side.data
-        return [
-            shared.side(side.template),
-            [self._frame(frame, captured) for frame, captured in side.frames],
-            [self._put(one) for one in side.own],
-            [shared.words(one, data) for one in side.template.words],
-        ]
-
-    def _frame(self, frame: int, data: bytes | None) -> int:
-        """Returns the position of a frame in the report page's block. A frame without bytes has no place in the data."""
-        if (known := self._known.get(frame)) is None or (data is not None and self.frames[4 * known + 2] < 0):
-            known = self._known[frame] = len(self.frames) // 4
-            place, length = (-1, 0) if data is None else (self._put(data), len(data))
-            self.frames += (file_of(frame), number_of(frame), place, length)
-        return known
-
-    def _put(self, data: bytes) -> int:
-        place = self._at
-        self.data.append(data)
-        self._at += len(data)
-        return place
 
 
 # So many become JSON at once.
@@ -598,12 +368,12 @@ class ValueBlocks(Struct, frozen=True):
 
     @property
     def is_long(self) -> bool:
-        """Returns whether a long poll made the report page leave out readings."""
+        """Returns whether the report page leaves out readings because of a long poll."""
         return self.left_out.readings > 0
 
     @property
     def most_details(self) -> int:
-        """Returns how many calls the report page shows layer by layer at most."""
+        """Returns how many calls the report page has layer by layer at most."""
         return MAX_DETAILS_OF_A_LONG_POLL if self.is_long else MAX_DETAILS
 
     @property
@@ -721,7 +491,7 @@ def _calls(report: Report, values: ValueBlocks) -> Iterator[bytes]:
         held += len(text)
         if held > values.most_detail_bytes:
             break
-        shown = min((number + 1) * DETAILS_IN_BLOCK, len(numbers))
+        shown += len(block.calls)
         yield from _script(f"details-{number}", text)
     if shared is not None:
         yield from _script(f"shared-{shared.number}", packed(shared.content))

@@ -1,8 +1,8 @@
-"""Lays out sides of calls for the page of `report`: once what alike sides share, and what each has of its own.
+"""Lays out sides of calls, layer by layer, for the page of `report`: once what alike sides share, and what each has of its own.
 
 Most sides of a capture repeat another call's with other values: the same layers, lengths, places and fields. Such sides share a
 `Template`. For a further one, no layer and no tree is made: it is stated by its frame, the bytes that are in no frame, and the
-meanings that follow from bytes.
+meanings that follow from bytes. The page has the sides in blocks of some calls, and what they share in others.
 """
 
 from __future__ import annotations
@@ -10,19 +10,27 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import numpy as np
 from msgspec import Struct, field
 
 from analyzer.core.absence import Missing
 from analyzer.core.byte_origins import FrameExtent
-from analyzer.core.frame_ids import frame_id
+from analyzer.core.frame_ids import file_of, frame_id, number_of
+from analyzer.core.output.json import dumps
+from analyzer.core.output.standard_json import document
 from analyzer.interfaces.call_contents.damaged_buffers import buffer_order
+from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, Side, SideName
 from analyzer.results.calls.pdus import Pdus
 from analyzer.results.captured_packets import Packets
-from analyzer.results.records.display_records import Form, LayerBytes, Run, SideView
-from analyzer.screens.viewmodel.call_layers import side_view, sides_of
+from analyzer.results.records.display_records import Form, LayerBytes, Node, Run, SideView
+from analyzer.screens.viewmodel.call_layers import frame_facts, id_fact, shared_facts, side_view, sides_of
 from analyzer.screens.viewmodel.layer_fields import Forms, deciding_bytes
+
+# ------------------------------------------------------------------------------------------------------------- alike sides
+
 
 # Longer sides are taken apart one by one: their bytes cost more than their layers.
 _MOST_BYTES = 1 << 14
@@ -271,3 +279,245 @@ def _mask(view: SideView, starts: Sequence[int], length: int) -> bytes:
         first = b"\xff" * min(_MAGIC.get(layer.kind, 0), len(layer.data))
         mask |= (int.from_bytes(deciding, "little") | int.from_bytes(first, "little")) << 8 * start
     return mask.to_bytes(length, "little").rstrip(b"\0")
+
+
+# -------------------------------------------------------------------------------------------------------- blocks of layers
+
+
+SAFE_INTEGER = 2**53 - 1
+# Most values are of these types.
+_AS_IT_IS = frozenset({str, bool, float})
+# Calls in a block of layers, which is read for one call.
+DETAILS_IN_BLOCK = 50
+# Blocks of details share at most this much, since a browser reads all of it for one call; then a new share begins.
+MAX_SHARED_BYTES = 1 << 20
+# Such a block has the layers of calls that carry this many bytes at most: sealed ones are in it four times.
+MAX_CARRIED_BYTES = 4 << 20
+_OF_AN_OUTLINE, _OF_A_TEMPLATE = 200, 40
+
+
+def exact(value: Any) -> Any:
+    """Converts values of the report page's data, also those in sides of calls, to JSON values that JavaScript reads without
+    loss."""
+    if value is None or type(value) in _AS_IT_IS:
+        return value
+    if isinstance(value, int):
+        return value if -SAFE_INTEGER <= value <= SAFE_INTEGER else {"$int": str(value)}
+    if isinstance(value, dict):
+        return {key: exact(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [exact(item) for item in value]
+    return exact(document(value)) if isinstance(value, Struct) else value
+
+
+class DetailBlock(Struct, frozen=True):
+    """A block of the report page with the layers of some calls, and what they share with other blocks.
+
+    `frames` has four numbers for each frame: file, number, place in the data (-1: not there), length. `data` has the bytes of the
+    frames, and those that are in no frame, one after the other.
+    """
+
+    shared: Shared
+    frames: list[int]
+    calls: list[Any]
+    data: bytes
+
+    @property
+    def content(self) -> tuple[bytes, ...]:
+        """Returns the content of a block with sides of calls, before it is packed for the report page: its JSON with the length
+        before it, its bytes."""
+        head = dumps({"shared": self.shared.number, "frames": self.frames, "calls": self.calls})
+        return len(head).to_bytes(4, "little"), head, self.data
+
+
+def calls_with_layers(analysis: Analysis, most: int) -> list[int | None]:
+    """Returns the numbers of the first `most` calls whose sides the report page has layer by layer, with None in place of a call
+    without layers. What such a call carries does not fit in its block, which a browser reads whole for each of its calls."""
+    # As read and as sent: one of them may be missing.
+    requests, responses = (
+        np.maximum(
+            *(analysis.calls.column(f"{side}_{name}_length")[:most].astype(np.int64) for name in ("stub", "wire"))
+        )
+        for side in ("request", "response")
+    )
+    found: list[int | None] = []
+    left = 0
+    for at, length in enumerate((requests + responses).tolist()):
+        if at % DETAILS_IN_BLOCK == 0:
+            left = MAX_CARRIED_BYTES
+        fits = length <= left
+        found.append(at + 1 if fits else None)
+        left -= length if fits else 0
+    return found
+
+
+def detail_blocks(analysis: Analysis, numbers: Sequence[int | None]) -> Iterator[DetailBlock]:
+    """Yields the sides of calls for the report page, layer by layer, in blocks (None: a call without). Their `shared` is complete
+    once a block has another one."""
+    sides, shapes = PageSides(analysis.packets), Shapes()
+    shared = Shared(0, shapes)
+    for at in range(0, len(numbers), DETAILS_IN_BLOCK):
+        if shared.size > MAX_SHARED_BYTES:
+            shared = Shared(shared.number + 1, shapes)
+        made = _Block(shared, sides)
+        some = numbers[at : at + DETAILS_IN_BLOCK]
+        calls = [made.call(analysis.calls[one - 1], analysis) if one is not None else None for one in some]
+        yield DetailBlock(shared, made.frames, calls, b"".join(made.data))
+
+
+# The JSON of the tree of each form. It keeps no form alive that is forgotten elsewhere.
+Shapes = WeakKeyDictionary[Form, bytes]
+
+
+class Shared:
+    """Numbers what calls on the report page share: texts, forms of trees, and outlines of facts, sides, layers, meanings."""
+
+    def __init__(self, number: int, shapes: Shapes) -> None:
+        self.number, self._shapes = number, shapes
+        self.size = 0
+        self._numbers: dict[Any, int] = {}
+        self._texts: dict[str, int] = {}
+        # The outline and the numbers of texts of facts that calls share, by a key of what they have in common.
+        self._facts: dict[Hashable, tuple[int, list[int], list[int]]] = {}
+        # Long sides have a template of their own each, which is not kept for them.
+        self._templates: WeakKeyDictionary[Template, int] = WeakKeyDictionary()
+        self._words: dict[tuple[Form, Hashable], int] = {}
+        self._numbers_of_texts: dict[tuple[Form, int, bytes], int] = {}
+        self._form_numbers: WeakKeyDictionary[Form, int] = WeakKeyDictionary()
+        self._forms: list[bytes] = []
+        self._outlines: list[Any] = []
+
+    @property
+    def content(self) -> tuple[bytes, ...]:
+        """Returns the content of the block that sides of calls on the report page share, before it is packed."""
+        head = dumps({"texts": list(self._texts), "outlines": self._outlines})
+        return head[:-1], b',"forms":[', b",".join(self._forms), b"]}"
+
+    def facts(self, call: Call, analysis: Analysis) -> list[Any]:
+        """Returns the facts that stand beside the sides of a call on the report page: the number of their outline, then each text
+        or its number."""
+        own = tuple(frame_facts(call, analysis))
+        key = (*analysis.calls.shared(call.number), *[fact.label for fact in own])
+        id = id_fact(call)
+        if (known := self._facts.get(key)) is None:
+            before, after = shared_facts(call)
+            outline = tuple([(fact.layer, fact.label) for fact in (*own, *before, id, *after)])
+            texts = [self._text(fact.text) for fact in before], [self._text(fact.text) for fact in after]
+            known = self._facts[key] = self.outline(outline), *texts
+        number, texts_before, texts_after = known
+        return [number, *[fact.text for fact in own], *texts_before, id.text, *texts_after]
+
+    def side(self, template: Template) -> int:
+        """Returns the number of a template of call sides on the report page."""
+        if (known := self._templates.get(template)) is None:
+            layers = [
+                (self.outline(layer.outline), -1 if layer.form is None else self._form(layer.form), *layer.place)
+                for layer in template.layers
+            ]
+            known = self._templates[template] = self.outline((self.outline(template.outline), tuple(layers)))
+            self.size += _OF_A_TEMPLATE * len(layers)
+        return known
+
+    def words(self, of: WordsOf, data: bytes) -> int:
+        """Returns the number of the meanings in a side of a call on the report page that follow from a layer's bytes: position and
+        text of each."""
+        layer = data[of.start : of.stop]
+        key = of.form, of.form.bytes_that_tell(layer)
+        if (known := self._words.get(key)) is None:
+            known = self._words[key] = self.outline(tuple(self._meanings(of.form, layer)))
+        return known
+
+    def _meanings(self, form: Form, data: bytes) -> Iterator[int]:
+        for spot in form.telling:
+            # Most are addresses and names of values, the same again and again.
+            spotted = form, spot.position, data[spot.start : spot.stop]
+            if (number := self._numbers_of_texts.get(spotted)) is None:
+                meaning = spot.meaning(data)
+                number = self._numbers_of_texts[spotted] = -1 if meaning is None else self._text(meaning)
+            if number >= 0:
+                yield from (spot.position, number)
+
+    def _text(self, text: str) -> int:
+        """Returns the number of a text that sides of calls on the report page share."""
+        before = len(self._texts)
+        number = self._texts.setdefault(text, before)
+        if number == before:
+            self.size += len(text)
+        return number
+
+    def outline(self, outline: tuple[Any, ...]) -> int:
+        """Returns the number of an outline that facts, sides of calls, layers or meanings on the report page share."""
+        if (known := self._numbers.get(outline)) is None:
+            known = self._numbers[outline] = len(self._outlines)
+            self._outlines.append(outline)
+            self.size += _OF_AN_OUTLINE
+        return known
+
+    def _form(self, form: Form) -> int:
+        """Returns the number of a layer's form that sides of calls on the report page share."""
+        if (known := self._form_numbers.get(form)) is None:
+            known = self._form_numbers[form] = len(self._forms)
+            if (shape := self._shapes.get(form)) is None:
+                shape = self._shapes[form] = dumps(_shape(form.tree))
+            self._forms.append(shape)
+            self.size += len(shape)
+        return known
+
+
+def _shape(node: Node) -> list[Any]:
+    """Returns a field in the form of a layer for sides of calls on the report page, without a value or meaning that the page reads
+    from the bytes."""
+    follows = node.words is not None and bool(node.reads or node.children)
+    return [
+        node.name,
+        node.spelling,
+        node.type,
+        node.start,
+        node.length,
+        node.reference,
+        node.reads,
+        None if node.reads or node.type == "bytes" else exact(node.value),
+        None if follows else node.meaning,
+        [_shape(child) for child in node.children],
+    ]
+
+
+class _Block:
+    """Gathers the calls, frames and bytes of one block of details for the report page."""
+
+    def __init__(self, shared: Shared, sides: PageSides) -> None:
+        self._shared, self._sides = shared, sides
+        self.frames: list[int] = []
+        self.data: list[bytes] = []
+        self._known: dict[int, int] = {}
+        self._at = 0
+
+    def call(self, call: Call, analysis: Analysis) -> list[Any]:
+        """Returns one call for a block of the report page: its facts, then its sides."""
+        return [self._shared.facts(call, analysis), *[self._side(side) for side in self._sides.sides_of(call)]]
+
+    def _side(self, side: LaidSide) -> list[Any]:
+        """Returns a call's side for a block of the report page: template, frames, places of its own bytes in the data, and meanings
+        by layer."""
+        shared, data = self._shared, side.data
+        return [
+            shared.side(side.template),
+            [self._frame(frame, captured) for frame, captured in side.frames],
+            [self._put(one) for one in side.own],
+            [shared.words(one, data) for one in side.template.words],
+        ]
+
+    def _frame(self, frame: int, data: bytes | None) -> int:
+        """Returns the position of a frame that carried sides of calls in their block of the report page. A frame without bytes has
+        no place in the data."""
+        if (known := self._known.get(frame)) is None or (data is not None and self.frames[4 * known + 2] < 0):
+            known = self._known[frame] = len(self.frames) // 4
+            place, length = (-1, 0) if data is None else (self._put(data), len(data))
+            self.frames += (file_of(frame), number_of(frame), place, length)
+        return known
+
+    def _put(self, data: bytes) -> int:
+        place = self._at
+        self.data.append(data)
+        self._at += len(data)
+        return place

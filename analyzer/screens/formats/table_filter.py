@@ -11,7 +11,7 @@ import polars as pl
 
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.calls.call import CallRecord
-from analyzer.screens.formats.table_schema import Column, columns_of, json_ready
+from analyzer.screens.formats.record_tables import Column, columns_of, json_ready
 
 _MARK = "__passes"
 
@@ -23,7 +23,7 @@ def passing(calls: pl.LazyFrame, passes: CallFilter) -> pl.LazyFrame:
     """
     paths = [path.split(".") for field in passes.fields for path in field.paths]
     columns = [column for column in columns_of(CallRecord) if any(_meet(column.path, path) for path in paths)]
-    row = pl.struct([_plain(column) for column in columns])
+    row = pl.struct([_plain_column(column) for column in columns])
     answer = row.map_batches(partial(_passing, passes, columns), return_dtype=pl.Boolean(), is_elementwise=True)
     return calls.with_columns(answer.alias(_MARK)).filter(pl.col(_MARK)).drop(_MARK)
 
@@ -33,8 +33,8 @@ def _meet(column: Sequence[str], path: Sequence[str]) -> bool:
     return all(one == other for one, other in zip(column, path, strict=False))
 
 
-def _plain(column: Column) -> pl.Expr:
-    """Converts a table column for a filter to Python values without loss: times and durations are nanoseconds."""
+def _plain_column(column: Column) -> pl.Expr:
+    """Returns a column of a table that is to be filtered as Python values without loss: times and durations are nanoseconds."""
     value = pl.col(column.name)
     if isinstance(column.kind, pl.Datetime | pl.Duration):
         return value.to_physical()

@@ -134,7 +134,8 @@ def _pdus(call: Call, side: Side) -> list[bytes]:
 
 
 def _lost(pdu: bytes) -> int:
-    """Returns how many bytes the end of a PDU lacks, by its frag_length ([C706] section 12.6.3.1)."""
+    """Returns how many bytes the end of a PDU lacks that goes into an unsealed packet, by its frag_length ([C706] section
+    12.6.3.1)."""
     length = int.from_bytes(pdu[8:10], "little" if pdu[4] & 0x10 else "big")
     return max(length - len(pdu), 0)
 

@@ -13,7 +13,7 @@ from analyzer.results.analysis import EVIDENCE_KEY, EvidenceRecord, evidence_lin
 from analyzer.screens.views.view_type import OfCalls, OfCapture, OfSamples, View
 
 if TYPE_CHECKING:
-    from analyzer.screens.formats.json_columns import Projection
+    from analyzer.screens.formats.json_projection import Projection
     from analyzer.screens.views.exported_entries import Entries
     from analyzer.screens.views.streamed_timeline import StreamedTimeline
 
@@ -74,7 +74,7 @@ def write(
 
 
 def _projection(view: View | StreamedTimeline, columns: Sequence[str]) -> Projection:
-    from analyzer.screens.formats.json_columns import Projection
+    from analyzer.screens.formats.json_projection import Projection
     from analyzer.screens.formats.table_writer import kinds_of
 
     return Projection.of_columns(kinds_of(view), columns)
@@ -106,7 +106,7 @@ def write_streamed(
 
 
 def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
-    """Yields calls, sessions or findings as lines for other programs (Timesketch, ECS, Zeek)."""
+    """Writes a view of calls, sessions or findings in the form of another program (Timesketch, ECS, Zeek): yields its lines."""
     from analyzer.screens.views.exported_entries import entries, kind_of
 
     if form == "timesketch":

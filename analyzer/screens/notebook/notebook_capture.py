@@ -33,7 +33,7 @@ from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.pipeline.case import open_case, read_back, write_case
 from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.loaded_metadata import load_metadata
-from analyzer.pipeline.run import Engine, digests_of, stream
+from analyzer.pipeline.run import Engine, digests_of
 from analyzer.pipeline.run import analyze as run
 from analyzer.pipeline.segment_sources import Source
 from analyzer.questions.audit.audit_engine import Audit, Profile
@@ -53,7 +53,7 @@ from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.observation import Observation
 from analyzer.results.records.record_types import Record
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.formats.table_writer import (
     KEYS_OF_CALLS,
     calls_table,
@@ -71,7 +71,7 @@ from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.stats import stats_records
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ class Capture:
     def _part(
         self, selection: Selection, *, options: tuple[tuple[str, str], ...] = (), filter: str | None = None
     ) -> Capture:
-        """Returns the selected part of the capture. Commands that select the same have these `options`, and this `filter`."""
+        """Makes, in a notebook, a `Capture` of the selected part of this one. Commands that select the same have these `options`,
+        and this `filter`."""
         part = selection.selected_analysis(self.analysis).part
         if part is None:
             return self
@@ -574,6 +575,8 @@ def iter_calls(
         for call in pcq.iter_calls("x.pcapng", secrets="x.secrets.json"):
             print(call["time"], call["method"], call["status_name"])
     """
+    from analyzer.pipeline.live_reading import stream  # few callers read live
+
     sources: Sequence[Source] = path if isinstance(path, Sequence) and not isinstance(path, str) else [path]
     if any(is_case(source) for source in sources):
         yield from Capture(run(sources)).iter_calls()

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from analyzer.collect.dataset_manifest import Facts, Manifest, read_dataset, read_facts
 from analyzer.collect.dataset_schemas import PARTITIONED, STORED, TABLES, restored
 from analyzer.collect.joined_dataset import joined
-from analyzer.collect.render_stage import Numbering, add_judged, findings_of, in_dataset, opened
+from analyzer.collect.render_stage import Numbering, add_judged, findings_of, host_in_dataset, opened
 from analyzer.collect.stage_tasks_and_facts import ConversationFacts, Judged
 from analyzer.collect.whole_dataset_tables import coverage_of, merged_hosts
 from analyzer.core.caches import cached_property
@@ -36,7 +36,7 @@ from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.observation import Observation
 from analyzer.results.records.process import ProcessRecord
 from analyzer.results.records.sample import BucketRecord
-from analyzer.screens.formats.table_schema import table_of_records, table_schema
+from analyzer.screens.formats.record_tables import table_of_records, table_schema
 from analyzer.screens.formats.table_writer import KEYS_OF_CALLS
 from analyzer.screens.notebook.charts import Plots
 from analyzer.screens.notebook.notebook_html import table_of, text_of
@@ -304,7 +304,7 @@ class Dataset:
 
             ds.counters(r"\\Memory\\*", interval="1min").collect()
         """
-        from analyzer.screens.formats.table_schema import reading_schema
+        from analyzer.screens.formats.record_tables import reading_schema
 
         wanted = paths or self._paths
         if not wanted and interval is None and not exact:
@@ -479,7 +479,7 @@ def _hosts(parts: _Loaded, manifest: Manifest) -> Iterator[pl.DataFrame]:
     sites = {source.number: source.site for source in manifest.sources}
     of_site: dict[str, list[HostRecord]] = {}
     for one, cap in parts:
-        hosts = [in_dataset(host, one.files) for host in host_records(cap.analysis)]
+        hosts = [host_in_dataset(host, one.files) for host in host_records(cap.analysis)]
         of_site.setdefault(sites[one.files[0]], []).extend(hosts)
     for site, hosts in of_site.items():
         yield table_of_records(HostRecord, merged_hosts(hosts)).with_columns(pl.lit(site).alias("site"))
@@ -553,7 +553,8 @@ def _later(one: int | None, other: int | None, choose: Callable[[int, int], int]
 
 
 def _in_text(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a dataset's schema with text in place of categories, which differ from table to table."""
+    """Returns the schema of a dataset's lazy table in a notebook, with text in place of categories, which differ from table to
+    table."""
     import polars as pl
 
     return {name: pl.String() if kind == pl.Categorical else kind for name, kind in schema.items()}

@@ -17,7 +17,7 @@ from analyzer.questions.differences.baseline import NewThings, read_usual, usual
 from analyzer.questions.differences.difference_records import Differences
 from analyzer.questions.differences.state_at_moment import moments
 from analyzer.results.records.difference import DifferenceRecord, NotComparedRecord
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.notebook.notebook_capture import Capture, bound_of
 from analyzer.screens.views.diff import DifferencesView
 

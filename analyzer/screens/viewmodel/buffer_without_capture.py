@@ -27,7 +27,8 @@ from analyzer.results.records.display_records import LayerBytes
 from analyzer.results.records.sample import SampleRecord
 from analyzer.results.reported_names.counter_name_tables import NameTable
 from analyzer.results.reported_names.counterset_catalog import Catalog
-from analyzer.screens.viewmodel.call_layers import buffer_layer
+from analyzer.screens.viewmodel.call_layers import form_of, layer_of
+from analyzer.screens.viewmodel.layer_fields import fields_of
 
 
 class LoneBuffer(Struct, frozen=True):
@@ -103,4 +104,5 @@ class LoneBuffer(Struct, frozen=True):
     def layer(self) -> LayerBytes:
         """Returns the bytes of the lone buffer as a layer with its fields."""
         mapped = map_fields(self.kind, self.data, status_name=status_name)
-        return buffer_layer(untraced(self.data), self.kind, mapped)
+        fields = fields_of(None, self.kind, self.data, lambda: form_of(mapped))
+        return layer_of("buffer", self.kind, untraced(self.data), fields, parent="")

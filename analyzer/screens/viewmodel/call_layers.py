@@ -11,7 +11,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.times import shown_time
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.buffers.field_map import Field, FieldMap
+from analyzer.interfaces.buffers.field_map import FieldMap
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stub_fields
 from analyzer.interfaces.call_contents.damaged_buffers import buffer_order
 from analyzer.results.analysis import Analysis
@@ -27,6 +27,7 @@ from analyzer.screens.viewmodel.layer_fields import (
     PlacedLayers,
     bits,
     fields_of,
+    node_of,
     numbers,
     one_of,
     raw,
@@ -47,7 +48,7 @@ NOT_READ = "the captured packets were not read for it"
 
 
 def the_call(analysis: Analysis, number: int) -> Call:
-    """Returns call `number` of the timeline, to be taken apart into layers; raises `InputError` if there is none."""
+    """Looks up call `number` of the timeline to take it apart into layers; raises `InputError` if there is none."""
     if not 1 <= number <= len(analysis.calls):
         raise InputError(
             f"there is no call {number}: the capture has {len(analysis.calls)} calls",
@@ -63,7 +64,9 @@ MAX_TREE_BYTES = 1 << 20
 def call_view(analysis: Analysis, number: int) -> CallView:
     """Returns the view of call `number`, taken apart into layers. Raises `InputError` if there is no such call."""
     call = the_call(analysis, number)
-    return CallView(row_of(call, analysis), tuple(facts_of(call, analysis)), tuple(side_views(call, analysis.packets)))
+    return CallView(
+        row_of(call, analysis), tuple(facts_beside_layers(call, analysis)), tuple(side_views(call, analysis.packets))
+    )
 
 
 def side_views(call: Call, packets: Packets | None = None) -> Iterator[SideView]:
@@ -116,15 +119,15 @@ def _layers(
         return
     fault = call.fault is not None
     key = "stub", name, call.interface.uuid, call.opnum, call.syntax, side.big_endian, fault
-    fields = _kept(forms, key, stub.data, lambda: _form(stub_fields(call, name)))
-    yield _layer(f"{name}.stub", "Stub", stub, fields)
+    fields = _kept(forms, key, stub.data, lambda: form_of(stub_fields(call, name)))
+    yield layer_of(f"{name}.stub", "Stub", stub, fields)
     if side.buffer is not None and side.buffer_span is not None:
         start, _ = side.buffer_span
         kind = side.buffer_kind or "of a kind this program does not know"
         buffer = side.buffer
         kind_and_order = side.buffer_kind, buffer_order(side)
-        fields = _kept(forms, kind_and_order, buffer.data, lambda: _form(buffer_fields(side)))
-        yield _layer(f"{name}.buffer", f"lpData, {kind}", buffer, fields, parent=f"{name}.stub", at=start)
+        fields = _kept(forms, kind_and_order, buffer.data, lambda: form_of(buffer_fields(side)))
+        yield layer_of(f"{name}.buffer", f"lpData, {kind}", buffer, fields, parent=f"{name}.stub", at=start)
 
 
 def _fragment_layers(
@@ -172,7 +175,7 @@ def _fragment_layers(
         )
 
 
-def _layer(
+def layer_of(
     id: str, title: str, source: TracedBytes, fields: Fields, parent: str | None = None, at: int = 0
 ) -> LayerBytes:
     return LayerBytes(
@@ -188,7 +191,7 @@ def _layer(
     )
 
 
-def _form(fields: FieldMap | None) -> Form | None:
+def form_of(fields: FieldMap | None) -> Form | None:
     """Returns the form of a stub's or buffer's layer."""
     if fields is None:
         return None
@@ -207,32 +210,8 @@ def _kept(forms: Forms | None, key: tuple[object, ...], data: bytes, make: Calla
     return {"notes": (f"its fields are not in this page: it is longer than {MAX_TREE_BYTES} bytes",)}
 
 
-def buffer_layer(data: TracedBytes, kind: str, fields: FieldMap) -> LayerBytes:
-    """Returns the layer of a buffer that was given without a call."""
-    return _layer("buffer", kind, data, fields_of(None, kind, data.data, lambda: _form(fields)), parent="")
-
-
-def node_of(field: Field) -> Node:
-    """Converts a field, and the fields in it, to a node of a layer's tree, without bytes."""
-    value = field.value
-    assert not isinstance(value, dict | list)
-    return Node(
-        field.name,
-        field.spelling,
-        field.type,
-        field.start,
-        field.length,
-        value,
-        field.meaning,
-        field.doc_ref,
-        tuple(map(node_of, field.children)),
-        field.reads,
-        field.words,
-    )
-
-
-def facts_of(call: Call, analysis: Analysis) -> Iterator[Fact]:
-    """Yields the facts of one call for its display: frames, connection and security, from the frames up."""
+def facts_beside_layers(call: Call, analysis: Analysis) -> Iterator[Fact]:
+    """Yields the lines beside the layers of a call: frames, connection and security, from the frames up."""
     before, after = shared_facts(call)
     yield from frame_facts(call, analysis)
     yield from before
@@ -241,7 +220,7 @@ def facts_of(call: Call, analysis: Analysis) -> Iterator[Fact]:
 
 
 def frame_facts(call: Call, analysis: Analysis) -> Iterator[Fact]:
-    """Yields the facts of a call about the frames and times of its request and response."""
+    """Yields the lines beside the layers of a call about the frames and times of its request and response."""
     for name, side in (("request", call.request), ("response", call.response)):
         if side is not None:
             frames = ", ".join([frame_label(frame, analysis.capture) for frame in side.frames])
@@ -255,7 +234,8 @@ def id_fact(call: Call) -> Fact:
 
 
 def shared_facts(call: Call) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
-    """Returns the facts of a call before and after `id_fact`. Calls with the same `context` and `smb` (`OF_CALL`) share them."""
+    """Returns the lines beside the layers of a call before and after `id_fact`. Calls with the same `context` and `smb` (`OF_CALL`)
+    share them."""
     return tuple(_connection_facts(call)), tuple(_security_facts(call))
 
 

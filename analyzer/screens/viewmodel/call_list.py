@@ -152,6 +152,6 @@ def outcome_of(call: Call) -> Outcome:
 
 
 def frame_label(frame: int, facts: CaptureFacts) -> str:
-    """Names a frame for people, as the call list does: `12`, or `2:12` for frame 12 of the second of several files."""
+    """Names a frame as the rows of the call list do, for people: `12`, or `2:12` for frame 12 of the second of several files."""
     number = str(number_of(frame))
     return number if len(facts.files) <= 1 else f"{file_of(frame) + 1}:{number}"

@@ -68,8 +68,8 @@ def status_words(call: Call) -> str:
 
 
 def handle_words(call: Call) -> str:
-    """Names for people the handle that a call works on: `q2` for the second query handle of the capture, `k1` for the first
-    registry key."""
+    """Returns the words of a call's summary for the handle that it works on: `q2` for the second query handle of the capture, `k1`
+    for the first registry key."""
     label = call.handle
     return f"{label} " if label is not None else ""
 
@@ -478,7 +478,7 @@ def fault_words(fault: int) -> str:
 
 
 def section_words(requirement: Requirement) -> str:
-    """Names in words the document and section of a requirement: `MS-PCQ 2.2.4.1`, `winperf.h PERF_DATA_BLOCK`."""
+    """Returns summary words for the document and section of a requirement: `MS-PCQ 2.2.4.1`, `winperf.h PERF_DATA_BLOCK`."""
     prefix, section = requirement.id.partition("-")[0], requirement.section
     if prefix == "PCQ":
         return f"MS-PCQ {section}"
@@ -496,7 +496,7 @@ _STRUCTURES = {
 
 
 def parent_words(pid: int | None, name: str | None) -> str:
-    """Describes in words the id and name of a process's parent, as far as they are known."""
+    """Returns summary words for a process's parent: its id and name, as far as they are known."""
     words = "" if pid is None else str(pid)
     return words if name is None else f"{words} {shortened(name, _MOST_PARENT)}"
 

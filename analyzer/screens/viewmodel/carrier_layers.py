@@ -449,8 +449,8 @@ _DECIDING = frozenset({"ether_type", "version_ihl", "total_length", "flags_fragm
 
 
 def frame_tree(frame: CapturedFrame) -> Node:
-    """Returns the fields of a frame as a tree: link layer, VLAN tags (IEEE 802.1Q), IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC
-    9293).
+    """Returns the fields in the layer of a frame that carried a call, as a tree: link layer, VLAN tags (IEEE 802.1Q), IPv4 (RFC
+    791), IPv6 (RFC 8200), TCP (RFC 9293).
 
     Tunnels, fragments and extension headers are not taken apart: they are `data`.
     """
@@ -502,7 +502,7 @@ def _link(data: bytes, link_type: int, stop: int) -> Iterator[Node]:
 
 
 def _ipv4(data: bytes, at: int) -> tuple[Node, bool, int]:
-    """Returns the fields of an IPv4 header in a frame's layer, whether a TCP header follows, and the total length that it states; 0
+    """Returns the IPv4 header of a frame that carried a call, whether a TCP header follows, and the total length that it states; 0
     if it states none."""
     stop = min(at + max((data[at] & 15) * 4, IPV4_LEN), len(data))
     addresses = _addresses(data, at + 12, 4)

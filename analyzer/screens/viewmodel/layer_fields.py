@@ -16,7 +16,7 @@ from msgspec import Struct
 from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.buffers.field_map import deciding
+from analyzer.interfaces.buffers.field_map import Field, deciding
 from analyzer.results.records.display_records import Form, LayerBytes, Node, Reads, Run, Words
 
 # -------------------------------------------------------------------------------------------------------- header fields
@@ -34,8 +34,8 @@ def numbers(
     order: Literal["little", "big"],
     deciding: Collection[str] = (),
 ) -> Iterator[Node]:
-    """Yields the header fields of a table, from `at` on, as far as the data reaches. The `deciding` ones decide which other fields
-    there are."""
+    """Yields fields of a layer: those that a table of names and lengths has, from `at` on, as far as the data reaches. The
+    `deciding` ones decide which other fields there are."""
     for name, spelling, size, meaning in fields:
         length = abs(size)
         part = data[at : at + length]
@@ -55,7 +55,7 @@ def numbers(
 def raw(
     data: bytes, name: str, start: int, stop: int, words: Words | None = None, *, decides: bool = False
 ) -> Iterator[Node]:
-    """Yields a range of a header's bytes as one field, if it is not empty. With `decides`, other fields depend on these bytes."""
+    """Yields a range of a layer's bytes as one field, if it is not empty. With `decides`, other fields depend on these bytes."""
     if start < stop:
         part = data[start:stop]
         meaning = words(part) if words is not None else None
@@ -74,22 +74,22 @@ def raw(
 
 
 def structure(name: str, spelling: str, start: int, stop: int, reference: str, children: Sequence[Node]) -> Node:
-    """Makes a structure of these header fields."""
+    """Makes a field of a layer that is a structure of these fields."""
     return Node(name, spelling, spelling, start, stop - start, None, None, reference, tuple(children))
 
 
 def size_of(fields: Sequence[FieldSpec]) -> int:
-    """Returns the length of all these header fields in bytes."""
+    """Returns the length in bytes of all these fields of a layer."""
     return sum(abs(size) for _, _, size, _ in fields)
 
 
 def bits(names: dict[int, str]) -> Callable[[int], str | None]:
-    """Returns a function that names the set bits of a header field's value: `ACK | PSH`."""
+    """Returns a function that names the set bits in a field of a layer: `ACK | PSH`."""
     return lambda value: " | ".join(word for bit, word in names.items() if value & bit) or None
 
 
 def one_of(names: dict[int, str]) -> Callable[[int], str | None]:
-    """Returns a function that names a header field's value."""
+    """Returns a function that names the value in a field of a layer."""
     return names.get
 
 
@@ -120,8 +120,8 @@ def _is_byte_by_byte(run: Run) -> bool:
 
 
 def _runs(source: TracedBytes, start: int, stop: int, extents: tuple[FrameExtent, ...]) -> Iterator[Run]:
-    """Yields the runs of bytes that may have been compressed: halves them until all of a half came from the same places. `extents`
-    are the places of all."""
+    """Yields the runs of a layer's bytes, which may have been compressed: halves them until all of a half came from the same
+    places. `extents` are the places of all."""
     if _are_byte_by_byte(source, extents, start, stop):
         yield from _in_a_row(extents, start)
         return
@@ -162,7 +162,7 @@ class PlacedLayers:
             self.add(layer)
 
     def add(self, layer: LayerBytes) -> None:
-        """Adds a layer, within those before it or beside them."""
+        """Adds a layer in which bytes of other layers may lie, within those before it or beside them."""
         for run in layer.runs:
             found = self._by_frame.setdefault((run.file, run.frame), [])
             if found and found[-1][0] is layer:
@@ -171,7 +171,7 @@ class PlacedLayers:
                 found.append((layer, [run]))
 
     def place_of(self, source: TracedBytes, runs: Sequence[Run]) -> tuple[str, int] | None:
-        """Returns the innermost layer that holds bytes with these runs unchanged, and their offset in it; else None."""
+        """Returns the innermost layer in which bytes with these runs lie unchanged, and their offset in it; else None."""
         if not runs:
             return None
         first = runs[0]
@@ -268,6 +268,25 @@ def fields_of(forms: Forms | None, key: Hashable, data: bytes, make: Callable[[]
     if forms is None:
         return {"tree": form.tree, "notes": form.notes, "problem": form.problem}
     return {"form": form, "notes": form.notes, "problem": form.problem}
+
+
+def node_of(field: Field) -> Node:
+    """Converts a field that was mapped, and the fields in it, to a field of a layer (`Node`), without bytes."""
+    value = field.value
+    assert not isinstance(value, dict | list)
+    return Node(
+        field.name,
+        field.spelling,
+        field.type,
+        field.start,
+        field.length,
+        value,
+        field.meaning,
+        field.doc_ref,
+        tuple(map(node_of, field.children)),
+        field.reads,
+        field.words,
+    )
 
 
 def deciding_bytes(form: Form, length: int) -> bytes:

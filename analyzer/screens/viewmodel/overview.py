@@ -111,8 +111,8 @@ _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
 
 
 def account_lines(observations: Iterable[Observation]) -> tuple[AccountLine, ...]:
-    """Returns the lines of a capture's account. The machine with the gravest observations is first; observations about no machine
-    are last. With several files, each line names the files of its observations."""
+    """Returns the overview's account of a capture, in lines. The machine with the gravest observations is first; observations about
+    no machine are last. With several files, each line names the files of its observations."""
     groups: dict[tuple[str, ObservationKind], list[Observation]] = {}
     files: set[str] = set()
     names: dict[str, dict[str, None]] = {}
@@ -126,22 +126,22 @@ def account_lines(observations: Iterable[Observation]) -> tuple[AccountLine, ...
         order.setdefault(server, len(order))
     ordered = sorted(groups, key=lambda key: (order[key[0]], _rank(groups[key])))
     machines = {server: f"{', '.join([*names[server]][:_MOST_NAMED])} ({server})" for server in names}
-    return tuple(_line(machines.get(key[0], key[0]), groups[key], has_files=len(files) > 1) for key in ordered)
+    return tuple(_account_line(machines.get(key[0], key[0]), groups[key], has_files=len(files) > 1) for key in ordered)
 
 
 def _rank(found: Sequence[Observation]) -> int:
     return min(SEVERITIES.index(one.severity) for one in found)
 
 
-def _line(machine: str, found: Sequence[Observation], *, has_files: bool) -> AccountLine:
-    """Makes the account line for all observations of one machine and kind."""
+def _account_line(machine: str, found: Sequence[Observation], *, has_files: bool) -> AccountLine:
+    """Makes the line of the overview for all observations of one machine and kind."""
     first = min(found, key=lambda one: SEVERITIES.index(one.severity))
     times = [time for one in found for time in (one.first_time_ns, one.last_time_ns) if time is not None]
     return AccountLine(
         machine=machine or "the whole capture",
         severity=first.severity,
         kind=first.kind,
-        words=_words(found) + (f"; in {_files(found)}" if has_files else ""),
+        words=_account_words(found) + (f"; in {_account_files(found)}" if has_files else ""),
         count=sum(one.count for one in found),
         observations=len(found),
         first_time_ns=min(times, default=None),
@@ -151,20 +151,20 @@ def _line(machine: str, found: Sequence[Observation], *, has_files: bool) -> Acc
     )
 
 
-def _files(found: Sequence[Observation]) -> str:
-    """Lists the files of an account line's observations: `a.pcap`, `12 files, the first a.pcap`."""
+def _account_files(found: Sequence[Observation]) -> str:
+    """Lists the files of the observations in a line of the overview: `a.pcap`, `12 files, the first a.pcap`."""
     names = list(dict.fromkeys(one.file for one in found))
     return names[0] if len(names) == 1 else f"{len(names):,} files, the first {names[0]}"
 
 
-def _words(found: Sequence[Observation]) -> str:
-    """Describes in an account line the observations of a kind: `service created: PSEXESVC which runs "x.exe"; by LAB\\admin from
-    10.0.0.2; 2 calls, 1 refused`."""
+def _account_words(found: Sequence[Observation]) -> str:
+    """Describes in a line of the overview the observations of a kind: `service created: PSEXESVC which runs "x.exe"; by LAB\\admin
+    from 10.0.0.2; 2 calls, 1 refused`."""
     title, tried, noun = _WORDS[found[0].kind]
     if tried and not any(one.outcome == "answered" and one.reason is None for one in found):
         # Without a captured answer, it may have been done.
         title = tried if any(one.outcome == "refused" for one in found) else tried.replace("tried to", "asked to")
-    objects, callers = _objects(found), _callers(found)
+    objects, callers = _account_objects(found), _account_callers(found)
     words = [f"{title}: {objects}" if objects else title] + ([f"by {callers}"] if callers else [])
     total = sum(one.count for one in found)
     words.append(f"{total:,} {noun if total == 1 else ' or '.join(f'{word}s' for word in noun.split(' or '))}")
@@ -179,8 +179,8 @@ def _words(found: Sequence[Observation]) -> str:
     return "; ".join([*words, f"looks like {', '.join(techniques)} ({', '.join(attacks)})"] if attacks else words)
 
 
-def _objects(found: Sequence[Observation]) -> str:
-    """Lists the first objects of an account line, with details: services, files, counters and so on."""
+def _account_objects(found: Sequence[Observation]) -> str:
+    """Lists the first objects of observations in a line of the overview, with details: services, files, counters and so on."""
     if found[0].kind == "other-calls":
         interfaces = Counter[str]()
         for one in found:
@@ -198,8 +198,8 @@ def _objects(found: Sequence[Observation]) -> str:
     return "; ".join(words[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _callers(found: Sequence[Observation]) -> str:
-    """Lists the first callers in an account line: users, and the addresses they came from."""
+def _account_callers(found: Sequence[Observation]) -> str:
+    """Lists the first callers in a line of the overview: users, and the addresses they came from."""
     names = [f"{one.who.name} from {one.who.client_ip}" for one in found if one.who is not None]
     callers = list(dict.fromkeys(names))
     more = len(callers) - _MOST_CALLERS

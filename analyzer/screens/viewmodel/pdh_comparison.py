@@ -111,7 +111,7 @@ class StoredCalibration(Struct, frozen=True):
         return (str(Path(self.folder) / "manifest.json"),)
 
     def decisions(self) -> Iterator[DecisionRecord]:
-        """Yields every point that the calibration decides, buffer by buffer."""
+        """Yields every point that the buffers stored beside PDH's values decide, buffer by buffer."""
         single = {
             one.arguments.get("counterset")
             for one in self.stored

@@ -43,7 +43,7 @@ def findings_of_calls(analysis: Analysis, audit: Audit) -> Iterator[tuple[Findin
 
 
 def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:
-    """Returns the coverage of each section, from an exhausted audit."""
+    """Returns, beside the placed findings, the coverage of each section, from an exhausted audit."""
     sections: dict[str, Counter[str]] = {}
     for coverage in audit.coverage.values():
         sections.setdefault(section_words(coverage.requirement), Counter())[coverage.verdict] += 1
@@ -51,7 +51,8 @@ def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:
 
 
 def nothing_found(verdicts: Mapping[str, int]) -> str:
-    """Says in place of findings, for an audit without one, how many requirements could be judged. `verdicts` are their counts."""
+    """Says in place of the placed findings, if there is none, how many requirements could be judged. `verdicts` are their
+    counts."""
     judged = sum(verdicts.get(verdict, 0) for verdict in JUDGED)
     unjudged = verdicts.get("inconclusive", 0)
     if not judged:

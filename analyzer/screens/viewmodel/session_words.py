@@ -14,7 +14,7 @@ def session_words(session: SmbSession) -> str:
 
 
 def session_groups(sessions: Iterable[SmbSession]) -> list[list[SmbSession]]:
-    """Groups SMB sessions that differ only in id, pipes and client port."""
+    """Groups SMB sessions to be described in one sentence: they differ only in id, pipes and client port."""
     groups: dict[str, list[SmbSession]] = {}
     for session in sessions:
         groups.setdefault(_session_body(session, session.client.ip, ()), []).append(session)

@@ -57,7 +57,8 @@ class CallsMet:
             self.count_call(call)
 
     def count_call(self, call: Call) -> None:
-        """Counts one more call of the capture: its interface, and whether it is a performance call that was read."""
+        """Counts one more call, to say whether a capture has anything to read: its interface, and whether it is a performance call
+        that was read."""
         self.interfaces[call.interface.name or call.interface.uuid or "unknown interface"] += 1
         is_unknown = call.interface.uuid is None
         if call.is_performance or is_unknown:
@@ -71,8 +72,8 @@ class CallsMet:
 
 
 def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None:
-    """Says why there is nothing to show, and what the capture holds instead. Returns None if there is a performance call, or
-    something that may hide one. `met` are its calls if `analysis` does not hold them."""
+    """Says why nothing was read of a capture that is to be shown, and what it holds instead. Returns None if there is a performance
+    call, or something that may hide one. `met` are its calls if `analysis` does not hold them."""
     if met is None:
         if any(call.is_performance for call in analysis.calls):
             return None
@@ -144,12 +145,12 @@ def nothing_decrypted(analysis: Analysis) -> str | None:
 
 
 def _has_content(side: Side | None) -> bool:
-    """Tells whether there was anything to read on one side of a call: a stub. A fault carries none."""
+    """Tells, to say what was not read, whether one side of a call has anything to read: a stub. A fault carries none."""
     return side is not None and not isinstance(stub := side.stub, Missing) and len(stub) > 0
 
 
 def unreadable(analysis: Analysis) -> list[str]:
-    """Returns the sentences for capture files, of several, that could not be read at all."""
+    """Returns what was not read of a capture as a whole: the sentences for those of several files that could not be read at all."""
     return [problem.text for problem in analysis.problems if problem.kind == "unreadable"]
 
 
@@ -179,7 +180,8 @@ class Decrypted(Struct, frozen=True):
 
 
 def decrypted_by_account(analysis: Analysis) -> Iterator[Decrypted]:
-    """Yields how many contexts keys decrypted, by account and kind; nothing for accounts without a key, or without secrets."""
+    """Yields, to say what was read and what was not, how many contexts keys decrypted, by account and kind; nothing for accounts
+    without a key, or without secrets."""
     if not analysis.secrets_given:
         return
     sessions: dict[str, list[Decryption]] = {}

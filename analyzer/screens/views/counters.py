@@ -64,7 +64,7 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
 
     @property
     def passes(self) -> Callable[[CounterRecord], bool] | None:
-        """Returns the test whether a reading's record passes the filter; None without a filter."""
+        """Returns the test whether a value that `counters` prints passes the filter; None without a filter."""
         return self.filter.test(self.analysis) if self.filter is not None else None
 
     def batches(self) -> Iterator[Batch]:
@@ -206,7 +206,7 @@ class _SeriesLine(Struct):
 
     @property
     def count(self) -> str:
-        """Returns how many readings of the series have values: `9/10`."""
+        """Returns, for the line of a series in `counters`, how many readings have values: `9/10`."""
         return f"{self.values}/{self.readings}"
 
     @property

@@ -148,7 +148,8 @@ def kinds_of(record: DifferenceRecord) -> Mapping[str, str]:
 
 
 def request_of(view: DifferencesView, record: DifferenceRecord) -> str:
-    """Says what the first of two differing calls asks, for `diff`; "" for a call that only one side has."""
+    """Returns the words that `diff` prints for the first of two differing calls: what it asks; "" for a call that only one side
+    has."""
     if record.kind != "changed" or record.a is None:
         return ""
     _, analysis = view.differences.sides[0]
@@ -169,7 +170,7 @@ def _plain(words: str, indent: int, width: int | None) -> Iterator[str]:
 
 
 def _is_of_counterset(record: DifferenceRecord, lone: Collection[tuple[DifferenceKind, str | None, str]]) -> bool:
-    """Tells whether a counter in `diff` belongs to a counterset that is also on one side only."""
+    """Tells whether `diff` counts a counter with its counterset, which is on one side only, and does not list it."""
     counterset, is_named, _ = record.name.partition(": ")
     return bool(is_named) and record.kind != "changed" and (record.kind, record.machine, counterset) in lone
 

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from analyzer.core.limits import ABOUT, DEFAULTS
 from analyzer.questions.audit.rule_registry import Level, Rule, catalogue
-from analyzer.questions.observations.known_attacks import Attack, every_attack
+from analyzer.questions.observations.known_attacks import Attack
 from analyzer.results.records.capture_records import LimitRecord
 from analyzer.results.records.finding import RuleRecord
 from analyzer.results.records.observation import AttackRecord
-from analyzer.screens.views.text_report import folded, page_lines, safe
+from analyzer.screens.views.text_report import folded, safe
+
+# ---------------------------------------------------------------------------------------------------------- lines of pages
+
+
+ITEM = "- "
+
+
+def parts_of(block: str) -> list[str]:
+    """Splits a block of a page that `docs` prints for its lines: a paragraph, or the items of a list, each on one line."""
+    return [" ".join(part.split()) for part in re.split(rf"\n(?={ITEM})", block)]
+
+
+def page_lines(page: str, width: int | None) -> Iterator[str]:
+    """Yields the lines of a page that `docs` prints: its paragraphs and lists, folded, with an empty line after each block."""
+    for block in page.split("\n\n"):
+        for part in parts_of(block):
+            yield from folded(part, len(ITEM) if part.startswith(ITEM) else 0, width)
+        yield ""
+
 
 # ----------------------------------------------------------------------------------------------------------- rule pages
 
@@ -112,12 +132,6 @@ class AttackList(Struct, frozen=True):
             yield "Sources:"
             for source in one.sources:
                 yield from (safe(text) for text in folded(f"  {source}", 4, width))
-
-
-def attacks_named(words: Sequence[str]) -> list[Attack]:
-    """Returns the attacks with these codes or names, for `docs`; an empty list if a word names no attack."""
-    known = {word: one for one in every_attack() for word in (one.code, one.name)}
-    return [known[word] for word in words] if all(word in known for word in words) else []
 
 
 # ---------------------------------------------------------------------------------------------------------- limit pages

@@ -25,7 +25,7 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import who_words
 from analyzer.screens.viewmodel.call_list import row_of
 from analyzer.screens.views.audit import AuditView
-from analyzer.screens.views.sessions import Sessions
+from analyzer.screens.views.sessions_and_hosts import Sessions
 from analyzer.screens.views.timeline import Timeline
 
 EntryKind = Literal["call", "session", "finding"]
@@ -61,7 +61,7 @@ def kind_of(view: Entries) -> EntryKind:
 
 
 def entries(view: Entries) -> Iterator[Entry]:
-    """Yields the entries of a view for other programs, in the view's order."""
+    """Yields calls, sessions or findings as exported entries for other programs, in the view's order."""
     analysis = view.analysis
     if isinstance(view, Timeline):
         shown = view.selection.shown(analysis)

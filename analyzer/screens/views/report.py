@@ -54,9 +54,9 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
         return findings_of_calls(self.analysis, self.audit)
 
     def coverage(self) -> tuple[SectionCoverage, ...]:
-        """Returns the report's coverage of each section; call it after all findings were made."""
+        """Returns for `report` the coverage of each section; call it after all of its findings were made."""
         return coverage_views(self.audit)
 
     def nothing_found(self) -> str:
-        """Says for a report without a finding how many requirements could be judged."""
+        """Says for a `report` without a finding how many requirements could be judged."""
         return nothing_found(sum((Counter(one.verdicts) for one in self.coverage()), Counter[str]()))

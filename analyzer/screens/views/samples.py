@@ -69,8 +69,8 @@ def value_words(record: SampleRecord) -> str:
 
 
 def counter_path(record: SampleRecord) -> str:
-    """Returns the counter path that `samples` prints: `Processor(_Total)\\% Processor Time`, with numbers for names that are
-    unknown."""
+    """Returns the counter path in a line that `samples` prints: `Processor(_Total)\\% Processor Time`, with numbers for names that
+    are unknown."""
     instance = record.instance
     if record.source == "winperf":
         group = record.object_name or f"object {record.object_index}"

@@ -98,7 +98,7 @@ def _hex(raw: bytes, most: int) -> str:
 
 
 def field_record(node: Node, layer: LayerBytes, facts: CaptureFacts) -> FieldNode:
-    """Makes nested records of a layer's field and the fields in it, for `show`; `raw` is hexadecimal."""
+    """Makes the records that `show` prints of a layer's field and the fields in it; `raw` is hexadecimal."""
     frames = layer.frames_at(node.start, node.stop)
     return FieldNode(
         name=node.name,
@@ -113,9 +113,6 @@ def field_record(node: Node, layer: LayerBytes, facts: CaptureFacts) -> FieldNod
         children=tuple(field_record(child, layer, facts) for child in node.children) or UNSET,
         raw=UNSET if node.children else layer.data[node.start : node.stop].hex(),
     )
-
-
-# ----------------------------------------------------------------------------------------------------------------- show
 
 
 # ----------------------------------------------------------------------------------------------------------- views of show

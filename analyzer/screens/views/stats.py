@@ -244,15 +244,15 @@ def _error_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
         known = name or (f"{code:#x}" if kind == "fault" else f"error {code}")
         words = f"  {of_error[0].total:>4}  {kinds[kind]}{known} ({code:#x})"
         if len(of_error) == 1:
-            yield f"{words}, {_of_method(of_error[0])}", "yellow"
+            yield f"{words}, {_method_with_calls(of_error[0])}", "yellow"
             continue
         yield f"{words}, {len(of_error)} methods", "yellow"
         for one in of_error:
-            yield f"        {one.count:>4}  {_of_method(one)}", None
+            yield f"        {one.count:>4}  {_method_with_calls(one)}", None
 
 
-def _of_method(one: ErrorStatsRecord) -> str:
-    """Describes a method in `stats`, with its calls that met an error."""
+def _method_with_calls(one: ErrorStatsRecord) -> str:
+    """Describes a method in a line of `stats` about an error, with its calls that met the error."""
     method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
     return f"{one.interface}.{method}: {_calls(one.call_numbers, one.count)}"
 

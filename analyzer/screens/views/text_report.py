@@ -158,22 +158,6 @@ def _shown(control: str) -> str:
     return control.encode("unicode_escape").decode()
 
 
-ITEM = "- "
-
-
-def parts_of(block: str) -> list[str]:
-    """Splits a block of a documentation page for lines of text: a paragraph, or the items of a list, each on one line."""
-    return [" ".join(part.split()) for part in re.split(rf"\n(?={ITEM})", block)]
-
-
-def page_lines(page: str, width: int | None) -> Iterator[str]:
-    """Yields a documentation page as lines of text: its paragraphs and lists, folded, with an empty line after each block."""
-    for block in page.split("\n\n"):
-        for part in parts_of(block):
-            yield from folded(part, len(ITEM) if part.startswith(ITEM) else 0, width)
-        yield ""
-
-
 def folded(line: str, indent: int, width: int | None) -> Iterator[str]:
     """Folds a plain line of a text report at `width`, with later lines indented."""
     if width is None or len(line) <= width:
@@ -364,7 +348,7 @@ def _seconds(time_ns: int) -> str:
 
 
 def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
-    """Puts the lines of a call in a text report in a style, from its outcome on."""
+    """Puts the lines that a text report has for one call in a style, from its outcome on."""
     is_outcome = False
     for line in lines:
         if line.endswith(f"{_UNBROKEN}ms"):

@@ -118,7 +118,8 @@ class Legend:
         return len(self._pairs)
 
     def label(self, call: Call) -> str:
-        """Returns the legend's label for a call's client and server; its only blanks are around the arrow."""
+        """Returns the label in the timeline's text for a call's client and server, which the legend explains; its only blanks are
+        around the arrow."""
         return self._pairs[who_of(call)].label
 
     def lines(self) -> Iterator[str]:
@@ -148,7 +149,8 @@ class Legend:
 
 
 def _short(name: str | None, otherwise: str) -> str:
-    """Shortens a machine's or user's name for the legend to one word; of a DNS name to its first label."""
+    """Shortens the name of a machine or user to one word, for the legend before the timeline's text; a DNS name to its first
+    label."""
     if not name:
         return otherwise
     word = "_".join(name.partition(".")[0].split()) if not name.replace(".", "").isdigit() else name
@@ -156,7 +158,7 @@ def _short(name: str | None, otherwise: str) -> str:
 
 
 def _without_early_tries(calls: Selected, analysis: Analysis) -> Selected:
-    """Removes early tries from the timeline's calls: each registry read keeps only its last try."""
+    """Leaves out of the timeline's text early tries: each registry read keeps only its last try."""
     # Few calls are reads, and all reads have a `rare` entry.
     numbers = np.asarray(calls.numbers, np.int64)
     rare = calls.only(numbers[analysis.calls.column("rare")[numbers - 1] > 0].tolist())

@@ -50,7 +50,8 @@ class OfCalls(OfCapture):
     selection: Selection
 
     def records(self, *, for_json: bool = False) -> Iterator[Record]:
-        """Yields the records of the calls. With `for_json`, buffers whose JSON is cheap to make come as JSON text."""
+        """Yields the records that every view of calls has. With `for_json`, buffers whose JSON is cheap to make come as JSON
+        text."""
         raise NotImplementedError
 
 
@@ -60,5 +61,5 @@ class OfSamples(OfCapture):
     __slots__ = ()
 
     def chunks(self) -> Iterator[SampleChunk | SampleRecord]:
-        """Yields the raw samples: as chunks if those of an answer are columns (`sample_chunks`), else as records."""
+        """Yields what every view of raw samples shows: chunks if those of an answer are columns (`sample_chunks`), else records."""
         raise NotImplementedError

@@ -7,11 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer import analyze
-from analyzer.questions.observations.known_attacks import every_attack, note_attacks
+from analyzer.questions.observations.known_attacks import attacks_named, every_attack, note_attacks
 from analyzer.questions.observations.observation_making import Draft, Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.results.records.statistics import Who
-from analyzer.screens.views.docs import attacks_named
 from tests.build.calls import Calls, analysis_of
 from tests.corpus import CORPUS
 from tests.rules_document import ATTACKS, attacks_document

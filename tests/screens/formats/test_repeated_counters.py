@@ -7,7 +7,7 @@ from analyzer.interfaces.call_contents.raw_samples import SampleChunk, sample_ch
 from analyzer.questions.series.reading_batches import points
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.sample import SampleRecord
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.formats.table_writer import table_of
 from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.counters import Counters

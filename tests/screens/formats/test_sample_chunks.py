@@ -17,8 +17,8 @@ from analyzer.interfaces.call_contents.raw_samples import SampleChunk, sample_ch
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.sample import SampleRecord
-from analyzer.screens.formats import sample_json_lines, table_writer
-from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats import sample_and_reading_tables, sample_json_lines, table_writer
+from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.formats.table_writer import table_of
 from analyzer.screens.formats.view_writer import json_lines, write
 from analyzer.screens.views.samples import Samples
@@ -39,7 +39,7 @@ def assert_same(analysis: Analysis) -> None:
     table = table_of_records(SampleRecord, sample_records(analysis))
     assert_frame_equal(table_of(Samples(analysis)), table)
     written = io.BytesIO()
-    table_writer.write_pieces(table_writer.sample_tables(sample_chunks(analysis)), written)
+    table_writer.write_pieces(sample_and_reading_tables.sample_tables(sample_chunks(analysis)), written)
     assert_frame_equal(pl.read_parquet(written.getvalue()), table)
 
 
@@ -104,7 +104,8 @@ def test_regular_answers_come_in_chunks() -> None:
 @pytest.mark.parametrize("pieces", [1, 7, 25])
 def test_pieces_of_any_size_make_the_same_whole(pieces: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sample_json_lines, "_LINES_AT_ONCE", pieces)
-    monkeypatch.setattr(table_writer, "ROWS_AT_ONCE", pieces)
+    for one in (sample_and_reading_tables, table_writer):
+        monkeypatch.setattr(one, "ROWS_AT_ONCE", pieces)
     make = Calls()
     text = [Block(2, ids=(5, 7), values=((b"\3" * 8, wide("text")),))]
     analysis = analysis_of(*described(make), *polls(make, REGULAR, 3), *polls(make, text, 2), *polls(make, REGULAR, 1))

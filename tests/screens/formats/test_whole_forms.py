@@ -22,18 +22,16 @@ from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.rule_registry import every_rule, select_rules
 from analyzer.questions.series.series_limit import SeriesLimit
 from analyzer.results.analysis import Analysis, EvidenceRecord, Input
-from analyzer.screens.formats import report_page
+from analyzer.screens.formats import report_page, report_page_call_sides
 from analyzer.screens.formats.junit import junit_xml
 from analyzer.screens.formats.report_page import (
-    calls_with_layers,
-    detail_blocks,
-    exact,
     page_parts,
     record_blocks,
     rows_block,
     series_block,
     value_blocks,
 )
+from analyzer.screens.formats.report_page_call_sides import calls_with_layers, detail_blocks, exact
 from analyzer.screens.formats.sarif import sarif_log
 from analyzer.screens.formats.table_writer import table_of, write_csv
 from analyzer.screens.viewmodel.plotted_series import series_views
@@ -43,7 +41,7 @@ from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.report import Report
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
 from tests.build.buffers import Block, name_table, wide
@@ -226,7 +224,8 @@ def test_a_page_holds_the_layers_of_as_many_calls_as_a_browser_can(
 ) -> None:
     """All 25 calls are listed with their records; buffers are there in blocks of records whose layers are."""
     monkeypatch.setattr(report_page, "HEADS_IN_BLOCK", heads)
-    monkeypatch.setattr(report_page, "DETAILS_IN_BLOCK", details)
+    for module in (report_page, report_page_call_sides):
+        monkeypatch.setattr(module, "DETAILS_IN_BLOCK", details)
     monkeypatch.setattr(report_page, "MAX_DETAILS", most)
     monkeypatch.setattr(report_page, "MAX_DETAIL_BYTES", most_bytes)
     found = blocks_of(Report(audit=Audit(broken())))
@@ -249,8 +248,9 @@ def test_long_calls_have_no_layers_and_no_buffers_in_a_page(monkeypatch: pytest.
     ]
     whole_page = blocks_of(Report(audit=Audit(analysis)))
     most = sorted(lengths)[-4]
-    monkeypatch.setattr(report_page, "DETAILS_IN_BLOCK", 5)
-    monkeypatch.setattr(report_page, "MAX_CARRIED_BYTES", most)
+    for module in (report_page, report_page_call_sides):
+        monkeypatch.setattr(module, "DETAILS_IN_BLOCK", 5)
+    monkeypatch.setattr(report_page_call_sides, "MAX_CARRIED_BYTES", most)
     expected: list[int | None] = []
     for at in range(0, 25, 5):
         left = most

@@ -15,7 +15,7 @@ import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.results.records.sample import BucketRecord
-from analyzer.screens.formats.table_schema import reading_schema, table_schema
+from analyzer.screens.formats.record_tables import reading_schema, table_schema
 from analyzer.screens.notebook import notebook_capture as module
 from analyzer.screens.notebook.notebook_capture import SECRETS_VARIABLE, Capture, _interval_ns, _keyring, _pseudonyms
 from tests import truth
@@ -148,7 +148,8 @@ def test_calls_come_one_by_one_from_any_source(tmp_path: Path, monkeypatch: pyte
             return iter(())
 
     monkeypatch.setattr(
-        module, "stream", lambda sources, keyring, *, engine: asked.append((sources, engine)) or Reading()
+        "analyzer.pipeline.live_reading.stream",
+        lambda sources, keyring, *, engine: asked.append((sources, engine)) or Reading(),
     )
     assert list(pcq.iter_calls(SMALL, engine="tshark")) == list(pcq.iter_calls([SMALL, SMALL])) == []
     assert asked == [([SMALL], "tshark"), ([SMALL, SMALL], "own")]

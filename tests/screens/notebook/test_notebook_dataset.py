@@ -18,7 +18,7 @@ from analyzer.collect.dataset_schemas import PARTITIONED, TABLES
 from analyzer.core.errors import InputError
 from analyzer.core.output.file_store import StorageError
 from analyzer.results.records.sample import BucketRecord
-from analyzer.screens.formats.table_schema import reading_schema, table_schema
+from analyzer.screens.formats.record_tables import reading_schema, table_schema
 from analyzer.screens.notebook.notebook_capture import Capture
 from analyzer.screens.notebook.notebook_dataset import _IN_CONVERSATION, Dataset, _asked, _in_text, _later, _lazy
 from tests.build.capture import T0

@@ -21,7 +21,7 @@ from analyzer.screens.notebook import charts
 from analyzer.screens.notebook.notebook_capture import Capture, bound_of
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
 from tests.build.calls import analysis_of

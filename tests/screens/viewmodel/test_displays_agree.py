@@ -12,7 +12,7 @@ from analyzer.core.printable_text import printable, shortened
 from analyzer.results.analysis import Analysis
 from analyzer.results.field_tree_records import FieldNode
 from analyzer.results.records.display_records import Node
-from analyzer.screens.formats.report_page import DETAILS_IN_BLOCK
+from analyzer.screens.formats.report_page_call_sides import DETAILS_IN_BLOCK
 from analyzer.screens.notebook.notebook_html import _MOST_FIELDS, call_html
 from analyzer.screens.viewmodel.call_layers import call_view
 from analyzer.screens.views.show import Show

@@ -14,7 +14,7 @@ from analyzer.interfaces.call_contents.call_field_maps import status_name
 from analyzer.results.captured_packets import CapturedFrame
 from analyzer.results.records.display_records import Form, Node
 from analyzer.screens.viewmodel import layer_fields as module
-from analyzer.screens.viewmodel.call_layers import _form, pdu_tree, side_view, sides_of
+from analyzer.screens.viewmodel.call_layers import form_of, pdu_tree, side_view, sides_of
 from analyzer.screens.viewmodel.carrier_layers import frame_tree, message_tree, sent_tree
 from analyzer.screens.viewmodel.layer_fields import Forms
 from tests.build.buffers import Counter, Instance, Order, PerfObject, winperf
@@ -127,11 +127,11 @@ def remade(key: Any, data: bytes) -> tuple[Hashable, Callable[[], Form | None]]:
             return key, lambda: Form(tree) if (tree := pdu_tree(data, start, stop)) is not None else None
         case ("stub", side, _, opnum, syntax, big_endian, _):
             stub = StubKind("perflib-v2", opnum, side, syntax == "ndr64", big_endian)
-            return key, lambda: _form(map_fields(stub, data, status_name=status_name))
+            return key, lambda: form_of(map_fields(stub, data, status_name=status_name))
         case (None, _):
             return key, lambda: None
         case (kind, order):
-            return key, lambda: _form(map_fields(kind, data, big_endian=order, status_name=status_name))
+            return key, lambda: form_of(map_fields(kind, data, big_endian=order, status_name=status_name))
     raise AssertionError(key)
 
 
@@ -225,5 +225,5 @@ def test_numbers_with_a_sign_are_read_by_a_form(order: Order) -> None:
     for clock in (5, -1, -(1 << 60)):
         item = PerfObject(230, (Counter(784, 0x00010000, 4),), (Instance("a", -1, (0, 0), (clock & 0xFF,)),))
         data = winperf([item], order, clocks=(clock, 10_000_000, 133_541_156_967_890_000))
-        form = forms.form("winperf", data, lambda data=data: _form(map_fields("winperf", data)))
-        assert shown(form, data) == said(_form(map_fields("winperf", data)))
+        form = forms.form("winperf", data, lambda data=data: form_of(map_fields("winperf", data)))
+        assert shown(form, data) == said(form_of(map_fields("winperf", data)))

@@ -19,7 +19,7 @@ from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.diff import DifferencesView
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.view_type import View
 from tests.build.calls import altered, analysis_of, smb_session, with_sessions
 from tests.questions.differences.script import perflib, registry

@@ -16,8 +16,9 @@ from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.security import Decryption, Identity
+from analyzer.screens.views.docs import page_lines
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts
+from analyzer.screens.views.sessions_and_hosts import Hosts
 from analyzer.screens.views.text_report import (
     _FRAMES_SHOWN,
     _HEADER_LINES,
@@ -32,7 +33,6 @@ from analyzer.screens.views.text_report import (
     frames_words,
     header_lines,
     nothing_passes,
-    page_lines,
     part_lines,
     problem_lines,
     safe,

@@ -40,7 +40,7 @@ from analyzer.screens.views.docs import RuleList
 from analyzer.screens.views.exported_entries import entries
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.show import Show, ShowPlace
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.streamed_timeline import StreamedTimeline

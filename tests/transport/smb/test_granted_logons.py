@@ -24,7 +24,7 @@ from analyzer.results.security import ANONYMOUS_LOGON, AuthInfo, Decryption, Ide
 from analyzer.screens.viewmodel.session_words import session_words
 from analyzer.screens.viewmodel.unread import decrypted_by_account
 from analyzer.screens.views.exported_entries import entries
-from analyzer.screens.views.sessions import Sessions
+from analyzer.screens.views.sessions_and_hosts import Sessions
 from analyzer.screens.views.timeline import Timeline
 from tests.build import auth
 from tests.build.calls import analysis_of

@@ -38,8 +38,8 @@ from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.limits import Limits
 from analyzer.core.printable_text import text_of_path
 from analyzer.core.tcpip_encoding import FIN, RST, SYN
-from analyzer.pipeline.packet_rereading import CHANGED, broke_off
-from analyzer.pipeline.run import analyze, follow_messages
+from analyzer.pipeline.packet_rereading import CHANGED, broke_off, follow_messages
+from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.connection import Logon
@@ -99,7 +99,7 @@ class _Writing:
         self.converted = Converted()
 
     def write_frames(self, items: Iterable[FrameBlock | Problem]) -> None:
-        """Writes the frames of any capture to the pcapng file, by their link types."""
+        """Writes the frames of a capture that is converted, by their link types."""
         for item in items:
             if isinstance(item, Problem):
                 self.converted.problems.append(item)
@@ -109,13 +109,13 @@ class _Writing:
                 self._write(item.frame(index), interface)
 
     def take_trace(self, trace: EtlFile) -> None:
-        """Writes the frames of an event trace log to the pcapng file, with what the log says of each."""
+        """Writes the frames of an event trace log that is converted, with what the log says of each."""
         for item in trace:
             if isinstance(item, Problem):
                 self.converted.problems.append(item)
                 continue
             interfaces = trace.interfaces
-            for index, (number, process, sent, comment) in enumerate(_said(item)):
+            for index, (number, process, sent, comment) in enumerate(_said_of_frames(item)):
                 known = interfaces[number]
                 interface = self._interface(number, item.link_type, known.name, known.description)
                 text = f"PID={process} (it ran when the packet was noted; often it is not the sender){comment}"
@@ -137,9 +137,9 @@ class _Writing:
         self.converted.frames += 1
 
 
-def _said(block: TracedBlock) -> Iterator[tuple[int, int, bool | None, str]]:
-    """Yields what an event trace log says of each frame, for the converted pcapng: its interface, its process, whether it was sent,
-    and a comment."""
+def _said_of_frames(block: TracedBlock) -> Iterator[tuple[int, int, bool | None, str]]:
+    """Yields what an event trace log that is converted says of each frame: its interface, its process, whether it was sent, and a
+    comment."""
     columns = (block.rows[name].tolist() for name in ("interface", "process", "sent", "received", "dropped"))
     for interface, process, sent, received, dropped in zip(*columns, strict=True):
         direction = sent if sent or received else None

@@ -15,7 +15,7 @@ from msgspec.json import Decoder
 from analyzer.core.errors import InputError
 from analyzer.core.output.json import dumps
 from analyzer.results.records.record_types import Record
-from analyzer.screens.formats.table_schema import choices_of, columns_of
+from analyzer.screens.formats.record_tables import choices_of, columns_of
 
 # The keys to keep, each with the keys to keep in its value, or None for the whole value.
 Keys = dict[str, "Keys | None"]
@@ -41,7 +41,8 @@ class Projection(Struct, frozen=True):
 
     @classmethod
     def of_columns(cls, kinds: Sequence[type[Record]], names: Sequence[str]) -> Projection:
-        """Projects JSON records to the columns with these names. Raises `InputError` for a name that no record has."""
+        """Makes the projection of JSON records to the keys that these names of columns mean. Raises `InputError` for a name that no
+        record has."""
         keys: Keys = {"record": None}
         for name in names:
             _keep(keys, _way(kinds, name))
@@ -52,7 +53,7 @@ class Projection(Struct, frozen=True):
         for line in _lines(chunks):
             parts = _PARTS.decode(line)
             if bytes(parts["record"]) in self.tags:
-                yield _chosen(parts, self.keys) + b"\n"
+                yield _projected(parts, self.keys) + b"\n"
 
 
 def _keep(keys: Keys, way: Sequence[str]) -> None:
@@ -66,7 +67,7 @@ def _keep(keys: Keys, way: Sequence[str]) -> None:
 
 def _way(kinds: Sequence[type[Record]], name: str) -> tuple[str, ...]:
     way = tuple(name.split("."))
-    if any(_has(inspect.type_info(kind), way) for kind in kinds):
+    if any(_may_have(inspect.type_info(kind), way) for kind in kinds):
         return way
     columns = {column.name: column.path for kind in kinds for column in columns_of(kind)}
     if name not in columns:
@@ -74,14 +75,14 @@ def _way(kinds: Sequence[type[Record]], name: str) -> tuple[str, ...]:
     return columns[name]
 
 
-def _has(kind: inspect.Type, way: Sequence[str]) -> bool:
-    """Tells whether a value of this type may have the key that `--columns` names. A type without a fixed shape may have any key."""
+def _may_have(kind: inspect.Type, way: Sequence[str]) -> bool:
+    """Tells for a projection whether a value of this type may have a key. A type without a fixed shape may have any key."""
     if not way:
         return True
     for choice in choices_of(kind):
         if isinstance(choice, inspect.StructType):
             if way[0] == choice.tag_field or any(
-                field.encode_name == way[0] and _has(field.type, way[1:]) for field in choice.fields
+                field.encode_name == way[0] and _may_have(field.type, way[1:]) for field in choice.fields
             ):
                 return True
         elif not isinstance(choice, _LEAVES):
@@ -89,14 +90,14 @@ def _has(kind: inspect.Type, way: Sequence[str]) -> bool:
     return False
 
 
-def _chosen(parts: Mapping[str, Raw], keys: Keys) -> bytes:
-    """Returns a JSON object with only the chosen keys that it has; their values are copied unread."""
+def _projected(parts: Mapping[str, Raw], keys: Keys) -> bytes:
+    """Projects a JSON object to the chosen keys that it has; their values are copied unread."""
     found = (dumps(name) + b":" + _value(bytes(parts[name]), below) for name, below in keys.items() if name in parts)
     return b"{" + b",".join(found) + b"}"
 
 
 def _value(text: bytes, keys: Keys | None) -> bytes:
-    return text if keys is None or text[:1] != b"{" else _chosen(_PARTS.decode(text), keys)
+    return text if keys is None or text[:1] != b"{" else _projected(_PARTS.decode(text), keys)
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:

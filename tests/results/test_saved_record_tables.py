@@ -14,8 +14,8 @@ from msgspec.structs import astuple
 
 from analyzer.core.arrow_files import WIDTHS
 from analyzer.core.errors import CaseError
-from analyzer.results.records import record_tables
-from analyzer.results.records.record_tables import Rows, narrowest, saved
+from analyzer.results.records import saved_record_tables
+from analyzer.results.records.saved_record_tables import Rows, narrowest, saved
 from tests.build.cases import Kept
 
 
@@ -77,7 +77,7 @@ def again(records: list[Outer], at_once: int = 64) -> Rows[Outer]:
 @given(st.lists(OUTER, max_size=9), st.integers(1, 3), st.integers(1, 2))
 def test_records_come_back(records: list[Outer], at_once: int, groups: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(record_tables, "ROWS_OF_BATCH", at_once * groups)
+        patch.setattr(saved_record_tables, "ROWS_OF_BATCH", at_once * groups)
         found = again(records, at_once)
         assert list(found) == records
         assert (len(found), found[:]) == (len(records), records)

@@ -41,7 +41,7 @@ class _ValueType(Struct, frozen=True):
 
 @cache
 def _part_of(kind: Any) -> _ValueType:
-    """How values of a type lie in a record's table."""
+    """How values of a type lie in a saved table of records."""
     choices = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     plain = [one for one in choices if one is not NoneType]
     nullable = len(plain) < len(choices)
@@ -94,7 +94,7 @@ def _one_of(words: Sequence[str]) -> Callable[[str], str]:
 
 
 def _values(part: _ValueType, found: Sequence[Any]) -> ArrowValues:
-    """The values of a column of a table of records."""
+    """The values of a column of records that are saved as a table."""
     count = len(found)
     present = np.array([one is not None for one in found], np.bool_) if part.nullable else None
     if part.kind == "struct":
@@ -121,13 +121,14 @@ def _values(part: _ValueType, found: Sequence[Any]) -> ArrowValues:
 
 
 def narrowest(low: int, high: int, within: str | None = None) -> str:
-    """The narrowest column type for numbers from `low` to `high`, none that `within` could not hold."""
+    """The narrowest type that a saved table's column of numbers from `low` to `high` may have, none that `within` could not
+    hold."""
     kinds = ((width, np.iinfo(width)) for width in WIDTHS if within is None or np.can_cast(width, within))
     return next(width for width, held in kinds if held.min <= low and high <= held.max)
 
 
 def _column(name: str, part: _ValueType, values: ArrowValues) -> tuple[ArrowColumn, ArrowValues]:
-    """A column of a table of records that is as narrow as its numbers are, with its values."""
+    """A column of a saved table of records that is as narrow as its numbers are, with its values."""
     width = "i8"
     if part.kind == "number":
         numbers = values.buffers[0]
@@ -143,10 +144,17 @@ def _column(name: str, part: _ValueType, values: ArrowValues) -> tuple[ArrowColu
 def pieces_of(
     columns: Sequence[ArrowColumn], values: Sequence[ArrowValues], rows: int, rows_of_batch: int
 ) -> Iterator[bytes]:
-    """The bytes of a table of records with these columns, whose values are all at hand."""
+    """The bytes of a saved table of records with these columns, whose values are all at hand."""
     cuts = [(start, min(start + rows_of_batch, rows)) for start in range(0, rows, rows_of_batch)]
     pairs = list(zip(columns, values, strict=True))
     return written(columns, ([one.part(column.kind, column.children, *cut) for column, one in pairs] for cut in cuts))
+
+
+class TableFacts(Struct, frozen=True):
+    """Facts about a table of a case: its number of rows, and the width of each column of numbers."""
+
+    rows: int
+    widths: str
 
 
 class SavedTable(Struct, frozen=True, eq=False):
@@ -254,7 +262,7 @@ class Rows(Sequence[_Row], Generic[_Row]):
         first = number * ROWS_OF_BATCH
         try:
             cells = [
-                _read(part, node, self._table, number, start - first, stop - first)
+                _read_values(part, node, self._table, number, start - first, stop - first)
                 for (_, part), node in zip(self._part.fields, self._table.nodes, strict=True)
             ]
             made: list[_Row] = [self._kind(*row) for row in zip(*cells, strict=True)]
@@ -266,13 +274,15 @@ class Rows(Sequence[_Row], Generic[_Row]):
             raise CaseError(f"the case is damaged: {self._name} cannot be read ({error})") from None
 
 
-def _read(part: _ValueType, node: ColumnNode, table: ArrowTable, number: int, start: int, stop: int) -> list[Any]:
-    """The values of rows of a batch in a table of records."""
+def _read_values(
+    part: _ValueType, node: ColumnNode, table: ArrowTable, number: int, start: int, stop: int
+) -> list[Any]:
+    """The values of rows of a batch in a saved table of records."""
     found: list[Any]
     make = part.make
     if part.kind == "struct":
         assert make is not None
-        sides = [_read(inner, child, table, number, start, stop) for (_, inner), child in _pairs(part, node)]
+        sides = [_read_values(inner, child, table, number, start, stop) for (_, inner), child in _pairs(part, node)]
         rows = zip(*sides, strict=True)
         if not part.nullable:
             return [make(*row) for row in rows]
@@ -287,7 +297,7 @@ def _read(part: _ValueType, node: ColumnNode, table: ArrowTable, number: int, st
         first, last = int(ends[0]), int(ends[-1])
         whole: Sequence[Any]
         if part.kind == "list":
-            whole = tuple(_read(part.fields[0][1], node.children[0], table, number, first, last))
+            whole = tuple(_read_values(part.fields[0][1], node.children[0], table, number, first, last))
         else:
             whole = table.data(table.batch(number), node.buffer + 2, first, last)
         places: list[int] = (ends - first).tolist()
@@ -306,6 +316,6 @@ def _pairs(part: _ValueType, node: ColumnNode) -> Iterator[tuple[tuple[str, _Val
 
 
 def _present(node: ColumnNode, table: ArrowTable, number: int, start: int, stop: int) -> list[bool]:
-    """Which rows of a batch in a table of records are there."""
+    """Which rows of a batch in a saved table of records are there."""
     found: list[bool] = table.present(node, number, start, stop).tolist()
     return found

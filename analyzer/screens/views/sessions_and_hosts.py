@@ -135,7 +135,7 @@ class Hosts(Struct, OfCapture, frozen=True):
         return host_records(self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """Yields for each host its address and roles, then its names, users and programs."""
+        """Yields the lines of `hosts`: for each host its address and roles, then its names, users and programs."""
         from analyzer.screens.views.text_report import folded, safe, styled
 
         hosts = list(host_records(self.analysis))

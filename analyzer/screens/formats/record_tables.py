@@ -39,7 +39,7 @@ class Column(Struct, frozen=True):
     cell: Callable[[Any], Any]
 
     def cell_of(self, record: Any) -> Any:
-        """Returns a record's table cell in this column; None if the value is absent or left out."""
+        """Returns the cell of a record in this column of a table of records; None if the value is absent or left out."""
         value = _at(record, self.path)
         return self.cell(value) if value is not None else None
 
@@ -85,7 +85,7 @@ def table_of_records(kind: type[Record], records: Iterable[Record]) -> pl.DataFr
 
 
 def table_of_several(kinds: Sequence[type[Record]], records: Iterable[Record]) -> pl.DataFrame:
-    """Makes one table of records of several types, in their order."""
+    """Makes one table of records of several types, in their order, with the columns of all types."""
     schema = merged_schema(kinds)
     places = {name: number for number, name in enumerate(schema)}
     cells: list[Row] = [[] for _ in schema]
@@ -101,15 +101,15 @@ def table_of_several(kinds: Sequence[type[Record]], records: Iterable[Record]) -
 
 
 def frame_of(cells: Sequence[Row], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Makes a table (a polars DataFrame) from the cells of each column."""
+    """Makes a table of records (a polars DataFrame) from the cells of each column."""
     return pl.DataFrame(
         [_series(name, kind, values) for (name, kind), values in zip(schema.items(), cells, strict=True)]
     )
 
 
 def _series(name: str, kind: pl.DataType, cells: Row) -> pl.Series:
-    """Makes a column of a table as a polars Series from cells. polars takes 10 to 50 us for each list it is given, so the items of
-    lists become one column, which is divided."""
+    """Makes a column of a table of records as a polars Series from cells. polars takes 10 to 50 us for each list it is given, so
+    the items of lists become one column, which is divided."""
     if isinstance(kind, pl.List):
         sizes = np.array([len(cell) if cell is not None else 0 for cell in cells], np.int64)
         items = [item for cell in cells if cell is not None for item in cell]
@@ -122,7 +122,7 @@ def _series(name: str, kind: pl.DataType, cells: Row) -> pl.Series:
 
 
 def _divided(name: str, kind: pl.DataType, items: pl.Series, sizes: npt.NDArray[np.int64], cells: Row) -> pl.Series:
-    """Divides a column of items into a table column of lists with these sizes."""
+    """Divides a column of items into the column of lists with these sizes that a table of records has."""
     rows = pl.Series("row", np.repeat(np.arange(len(sizes)), sizes)).set_sorted()
     lists = pl.DataFrame([rows, items.alias("items")]).group_by("row", maintain_order=True).agg("items")["items"]
     if not sizes.all():
@@ -269,7 +269,8 @@ def _several(kind: inspect.Type, within: tuple[type, ...]) -> tuple[pl.DataType,
 
 
 def _plain(kind: inspect.Type) -> tuple[inspect.Type, str | None]:
-    """Returns the type of a record's field without its annotation, and the unit that the annotation names."""
+    """Returns the type of a record's field, for its column in a table of records, without its annotation, and the unit that the
+    annotation names."""
     unit = None
     while isinstance(kind, inspect.Metadata):
         unit = (kind.extra_json_schema or {}).get("unit", unit)
@@ -329,7 +330,8 @@ def json_ready(value: object) -> str | None:
 
 
 def storable(value: str | None) -> str | None:
-    """Returns text that a table can store: a lone surrogate, which has no UTF-8 form, becomes a readable escape."""
+    """Returns text that a cell in a table of records can store: a lone surrogate, which has no UTF-8 form, becomes a readable
+    escape."""
     if value is None or value.isascii():
         return value
     return value.encode("utf-8", "backslashreplace").decode()

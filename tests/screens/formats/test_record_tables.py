@@ -17,7 +17,7 @@ from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.record_types import Record
 from analyzer.results.records.sample import BucketRecord, CounterRecord, SampleRecord
-from analyzer.screens.formats.table_schema import (
+from analyzer.screens.formats.record_tables import (
     LEFT_OUT,
     columns_of,
     frame_of,
@@ -34,7 +34,7 @@ from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions_and_hosts import Hosts, Sessions
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline

@@ -25,7 +25,7 @@ def sessions(
     output_format: OutputEntryFormat = "text",
 ) -> None:
     """Every SMB session: who, on what, how it is protected, and which key decrypted it."""
-    from analyzer.screens.views.sessions import Sessions
+    from analyzer.screens.views.sessions_and_hosts import Sessions
 
     # Text states what keys decrypted of calls.
     has_words = output_format == "text" and bool(reading.keyring)
@@ -43,7 +43,7 @@ def hosts(
     output_format: OutputFormat = "text",
 ) -> None:
     """Every machine that took part, with the names that the traffic gives it, and where each comes from."""
-    from analyzer.screens.views.sessions import Hosts
+    from analyzer.screens.views.sessions_and_hosts import Hosts
 
     analysis = reading.analysis(files, in_sessions=_of_sessions("naming", selection, reading))
     writing.write(Hosts(selection.selected_analysis(analysis)), output_format)
