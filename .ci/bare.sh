@@ -7,7 +7,7 @@
 set -eu
 
 PYTHON=${1:-/usr/bin/python3}
-HIDDEN='sudo|doas|apt-get|tshark|dumpcap|tcpdump|node|nodejs|npm|npx|valgrind|xxd|hexdump|editcap|groff'
+HIDDEN='sudo|doas|apt-get|tshark|dumpcap|tcpdump|node|nodejs|npm|npx|valgrind|xxd|hexdump|editcap|groff|chromium|idl2wrs|pkg-config|gcc'
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 HOME=$(mktemp -d)
 export HOME
