@@ -210,7 +210,7 @@ class Clock:
             self._steps_back(int(block.frames[at]), step)
 
     def tick(self, frame: int, time_ns: int) -> None:
-        """Takes the time of one more frame that is read without a block."""
+        """Takes the time of one more frame of the capture that the reader yields alone, without a block."""
         last_ns, self._last_ns = self._last_ns, time_ns
         if last_ns is not None and time_ns < last_ns:
             self._steps_back(frame, last_ns - time_ns)

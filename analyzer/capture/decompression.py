@@ -639,8 +639,8 @@ def open_stream(
 
 
 def capture_in(data: bytes) -> str | None:
-    """Names the capture, compressed or not, that these bytes are: `a pcap capture` or `a gzip-compressed pcapng capture`. None if
-    they are none."""
+    """Decompresses the beginning of these bytes, if they are compressed, and names the capture that they are: `a pcap capture` or
+    `a gzip-compressed pcapng capture`. None if they are none."""
     try:
         stream, wrappings = open_stream(BytesIO(data), "these bytes")
     except InputError:

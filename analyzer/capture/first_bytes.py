@@ -32,7 +32,7 @@ def pcap_order(head: bytes | bytearray, magics: tuple[int, ...] = PCAP) -> Order
 
 
 def section_order(head: bytes | bytearray, at: int = 0) -> Order | None:
-    """Returns the byte order of the pcapng section at a place, None if no section begins there."""
+    """Recognises a pcapng section by its first bytes, at a place: returns its byte order, None if no section begins there."""
     if len(head) < at + 12 or unpack_from("<I", head, at)[0] != SECTION_HEADER:
         return None
     magics = unpack_from("<I", head, at + 8)[0], unpack_from(">I", head, at + 8)[0]
@@ -123,7 +123,7 @@ def capture_format(head: bytes) -> str | None:
 
 
 def is_event_trace(path: Path) -> bool:
-    """Whether the first bytes of a file show an event trace log of Windows."""
+    """Recognises an event trace log of Windows by the first bytes of the file."""
     try:
         with path.open("rb") as file:
             return is_etl(file.read(HEAD_LEN))

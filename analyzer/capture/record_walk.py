@@ -167,7 +167,7 @@ class SpeculativeScan:
         at, counts, arrivals = _step(chain, lengths, starts, stops, self._steps)
         if (arrivals[:-1] != starts[1:]).any():
             at = _stitched(chain, data, at, counts, arrivals, starts, stops)
-        return _verified(chain, data, start, lengths, at)
+        return _verified_walk(chain, data, start, lengths, at)
 
 
 def _step(
@@ -243,8 +243,9 @@ def _stitched(
     return np.concatenate(parts)
 
 
-def _verified(chain: Chain, data: bytes, start: int, lengths: npt.NDArray[np.uint32], at: IntArray) -> Walk:
-    """Returns a file's record offsets up to the first impossible or incomplete record. The plain walk tells which of both it is."""
+def _verified_walk(chain: Chain, data: bytes, start: int, lengths: npt.NDArray[np.uint32], at: IntArray) -> Walk:
+    """Returns the walk over a file's records up to the first impossible or incomplete one. The plain walk tells which of both it
+    is."""
     at = at[: np.searchsorted(at, len(data) - chain.header, "right")]
     if not len(at):
         return walk_plain(chain, data, start)

@@ -23,7 +23,7 @@ from analyzer.capture.record_walk import (
     SpeculativeScan,
     Walk,
     _step,
-    _verified,
+    _verified_walk,
     first_right,
     walk_plain,
     words_of,
@@ -354,7 +354,7 @@ def test_what_partitions_came_by_is_verified(chain: Chain) -> None:
     for length in (*range(len(data) - 60, len(data) + 1), 3020, 3030, 12, 16):
         cut = data[:length]
         lengths = words_of(cut, "<")[chain.length_at :]
-        found, plain = _verified(chain, cut, 0, lengths, right), walk_plain(chain, cut)
+        found, plain = _verified_walk(chain, cut, 0, lengths, right), walk_plain(chain, cut)
         assert (found.at.tolist(), found.stop, found.impossible) == (plain.at.tolist(), plain.stop, plain.impossible)
     for at in right.tolist():
         for length in (0, 8, 11, 12, 13, 16, 2999, 3000, 3001, 3004, 0xFFFFFFFF):
@@ -363,7 +363,7 @@ def test_what_partitions_came_by_is_verified(chain: Chain) -> None:
             lengths = words_of(changed, "<")[chain.length_at :]
             plain = walk_plain(chain, changed)
             followed = [one for one in right.tolist() if one <= at]
-            found = _verified(chain, changed, 0, lengths, np.array(followed))
+            found = _verified_walk(chain, changed, 0, lengths, np.array(followed))
             assert (found.at.tolist(), found.stop, found.impossible) == (
                 plain.at.tolist(),
                 plain.stop,

@@ -285,7 +285,7 @@ def _take_place(beside: Path, target: Path, *, force: bool) -> None:
 
 
 def is_terminal() -> bool:
-    """Whether standard output is a terminal."""
+    """Whether standard output, to which the gate writes, is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 

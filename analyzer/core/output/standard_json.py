@@ -37,6 +37,7 @@ def escaped(value: object) -> bytes:
 
 
 def document(record: object) -> dict[str, Any]:
-    """Returns a record as dictionaries and lists, like a reader of its JSON has it, for the output forms of other programs."""
+    """Returns a record as dictionaries and lists, like Python's own JSON library reads it, for the output forms of other
+    programs."""
     found: dict[str, Any] = json.loads(dumps(record))
     return found

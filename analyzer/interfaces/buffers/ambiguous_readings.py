@@ -194,8 +194,8 @@ def string_offsets(data: bytes, offsets: Sequence[int], head: int) -> StringOffs
 
 
 def _lost_strings(data: bytes, offsets: Sequence[int], head: int, base: int) -> list[int]:
-    """Checks the offsets of a string table in a buffer: returns those that lead to no UTF-16 string with a NUL after the headers.
-    0xFFFFFFFF leads to none on purpose."""
+    """Tests a reading of the offsets in a string table: returns those that lead to no UTF-16 string with a NUL after the headers of
+    the buffer. 0xFFFFFFFF leads to none on purpose."""
     # Characters take two bytes, and all that precedes the first string a multiple of that: no string begins at an odd place.
     last = data.rfind(b"\0\0")
     while last > 0 and last % 2:

@@ -351,7 +351,8 @@ def check_overlap(values: Any, length: int) -> None:
 
 
 def reading_of(compiled: Any, reading: Encoding) -> Encoding:
-    """Returns the encoding inside a compiled object. An object of winperf.h announces the code page of its names itself."""
+    """Returns the encoding inside an object that a compiled parser made. An object of winperf.h announces the code page of its
+    names itself."""
     if type_of(compiled).path == "winperf.object_body":
         return Encoding(reading.big_endian, getattr(compiled, "code_page", 0))
     return reading

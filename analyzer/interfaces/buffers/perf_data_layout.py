@@ -414,7 +414,7 @@ def _grid(data: bytes, words: Words, head: tuple[int, int, int], start: int, sto
     aligned = shape.in_words and not (begins % 8).any()
     if not aligned and count > _MOST_PACKED:
         raise IrregularError
-    values = _values(data, begins, shape, aligned=aligned)
+    values = _part_columns(data, begins, shape, aligned=aligned)
     numbers = _windows(data, "u1", 4)[starts + 4].view("<u4")[:, 0].astype(np.int64)
     part = Grid(*head, ids, shape, _names(data, starts + 8, begins), numbers, starts, begins)
     places = None
@@ -592,8 +592,8 @@ def _windows(data: bytes, form: str, length: int) -> npt.NDArray[Any]:
     return np.ndarray((len(data) // size - length + 1, length), form, data, strides=(size, size))
 
 
-def _values(data: bytes, begins: Ints, shape: Shape, *, aligned: bool) -> Words:
-    """Returns the values of all rows in a part of a performance data layout, a column for each value of a row."""
+def _part_columns(data: bytes, begins: Ints, shape: Shape, *, aligned: bool) -> Words:
+    """Reads a part of a performance data layout into columns: one for each value of its rows."""
     read = _aligned_values if aligned else _packed_values
     step = max(_VALUES_AT_ONCE // len(shape.sizes), 1)
     if len(begins) <= step:

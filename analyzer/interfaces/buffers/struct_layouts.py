@@ -126,7 +126,7 @@ class Shape:
         return row[0::3] == self.data_sizes and row[1::3] == self.sizes
 
     def values(self, data: bytes, at: int) -> list[int | str]:
-        """Returns the raw counter values of the performance data row at `at`, by its struct layout."""
+        """Unpacks the raw counter values of the performance data row at `at` by this struct layout."""
         values = list(self.ints.unpack_from(data, at)[2::3])
         for text in self.texts:
             values[text] = counter_value(values[text])
@@ -142,7 +142,7 @@ def planned(pairs: tuple[tuple[int, int], ...]) -> Shape:
 
 
 def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
-    """Returns the `struct.Struct`s (shape) that read the row of `count` counter values at `at`."""
+    """Returns the struct layout (shape) of the performance data row at `at`, which has `count` counter values."""
     if count * 8 > stop - at:
         raise IrregularError
     pairs = []

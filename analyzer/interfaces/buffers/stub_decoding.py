@@ -128,7 +128,7 @@ def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
         attributes, handle, in_size = _HANDLE_QUERY.unpack_from(data)
         params = {"hQuery": {"attributes": attributes, "uuid": guid_text(handle)}, "dwInSize": in_size}
         return StubDecode(params, None, 0, None, _HANDLE_QUERY.size, None, ())
-    return _common_question(opnum, data) if opnum in _QUESTIONS else None
+    return _decode_usual_request(opnum, data) if opnum in _QUESTIONS else None
 
 
 def _common_answer(data: bytes, element: int) -> StubDecode | None:
@@ -195,8 +195,9 @@ def _answer_end(numbers: tuple[int, ...], length: int, element: int) -> int | No
     return end if end <= length else None
 
 
-def _common_question(opnum: int, data: bytes) -> StubDecode | None:
-    """Decodes the usual request stubs of opnums 0 to 3: the name of the server, and what is asked of it."""
+def _decode_usual_request(opnum: int, data: bytes) -> StubDecode | None:
+    """Decodes a request stub of opnums 0 to 3 to its parameters, if it is a usual one: the name of the server, and what is asked of
+    it. None: it is left to `compiled_stubs`."""
     if len(data) < _NAME.size:
         return None
     room, offset, count = _NAME.unpack_from(data)

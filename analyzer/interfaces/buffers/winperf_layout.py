@@ -366,7 +366,7 @@ def winperf_tree(data: bytes) -> dict[str, Any] | None:
 
 
 def winperf_form(data: bytes, block: WinperfParts) -> bytes | None:
-    """Returns the tree of a regular PERF_DATA_BLOCK as JSON text for all blocks of its layout, with a NUL for each of
+    """Returns the tree of an undamaged PERF_DATA_BLOCK as JSON text for all blocks of its winperf layout, with a NUL for each of
     `winperf_numbers`. None if it calls for a remark, or values are text."""
     if any(block.layout.mixed) or not is_plain(data, block):
         return None

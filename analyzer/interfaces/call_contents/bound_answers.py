@@ -183,8 +183,8 @@ def answer_of(rows: Iterable[PerfRow]) -> PerfData:
 
 
 def numbered(item: WinPerfObject, most_instances: int | None = None) -> WinPerfObject:
-    """Returns a winperf object of a bound answer, with the number of each counter as its value. Keeps the first `most_instances`
-    instances."""
+    """Returns a winperf object as a bound answer has it, with the number of each counter as its value. Keeps the first
+    `most_instances` instances."""
     values = tuple(range(len(item.definitions)))
     return replace(item, instances=tuple([replace(one, values=values) for one in item.instances[:most_instances]]))
 

@@ -97,7 +97,7 @@ class CallRecords:
         self._before = time_ns
 
     def after_the_last(self, call: Call, damages: Damages | None = None) -> CallRecord:
-        """Returns the record of one more call, with the time since the last one."""
+        """Makes the call record of one more call, with the time since the call of the record before."""
         return self._after_the_last(call.number, call.query, held_call_of(call), call, damages)
 
     def heads(self, numbers: Sequence[int]) -> Iterator[CallRecord]:
@@ -305,8 +305,8 @@ def problem_record(problem: Problem, facts: CaptureFacts) -> ProblemRecord:
 
 
 def shown_problems(analysis: Analysis) -> Iterator[Problem]:
-    """Yields the problems that get records beside those of the shown calls: those that name one of their frames. If the calls are
-    consecutive, a frame between their first and last one counts too. Yields all problems if all calls are shown."""
+    """Yields the problems that get records beside the call records of the shown calls: those that name one of their frames. If the
+    calls are consecutive, a frame between their first and last one counts too. Yields all problems if all calls are shown."""
     if analysis.part is None:
         yield from all_problems(analysis)
         return

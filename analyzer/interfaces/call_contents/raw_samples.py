@@ -180,7 +180,8 @@ class _Chunks:
     def _objects(
         call: Call, data: bytes, read: WinperfParts, binding: Binding, of_call: Values
     ) -> Iterator[SampleChunk | SampleRecord]:
-        """Yields the samples of a winperf answer, object by object: a chunk, or records if not all values are numbers."""
+        """Yields the raw samples in the winperf answer of a call, object by object: a sample chunk, or sample records if not all
+        values are numbers."""
         parts = binding.once("parts", lambda: _winperf_parts(read.layout, binding))
         block = block_of(read.layout.objects, (read.perf_time, read.perf_freq, read.perf_time_100ns))
         at = 0
@@ -270,7 +271,8 @@ def _marked(parts: Iterable[ChunkPart], blocks: _Blocks, catalog: Catalog) -> It
 
 
 def _winperf_parts(layout: WinperfLayout, binding: Binding) -> Sequence[ChunkPart]:
-    """Returns a chunk part for each winperf object; an empty one if the object has no values or is mixed."""
+    """Returns the part of a chunk of raw samples for each winperf object of a call; an empty one if the object has no values or is
+    mixed."""
     block = block_of(layout.objects)
     parts: list[ChunkPart] = []
     for place, (item, is_mixed) in enumerate(zip(layout.objects, layout.mixed, strict=True)):

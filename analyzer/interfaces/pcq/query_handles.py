@@ -220,8 +220,8 @@ class Query(Struct):
 
     @property
     def is_replayed(self) -> bool:
-        """Whether a replay of the calls on the query handle tells the counter of each block in its answers. A single counter has
-        only one possible block."""
+        """Whether following the query handle through its calls (a replay) tells the counter of each block in its answers. A single
+        counter has only one possible block."""
         return self.followed and not self.refuted and (self.ordered or len(self.live) <= 1)
 
     def closed(self) -> None:
@@ -432,8 +432,8 @@ def _is_before(times: _Numbers, frames: _Numbers, moment: Moment) -> npt.NDArray
     return found
 
 
-def _windows(bounds: _Numbers, times: _Numbers) -> npt.NDArray[np.uint32]:
-    """Returns for each time of a call by which query handles are followed how many of the time bounds are not after it."""
+def _time_windows(bounds: _Numbers, times: _Numbers) -> npt.NDArray[np.uint32]:
+    """Returns, to follow query handles from bound to bound, how many of the time bounds are not after each time of a call."""
     return np.searchsorted(bounds, times, side="right").astype(np.uint32)
 
 
@@ -496,8 +496,8 @@ class Following:
 
     @property
     def settled(self) -> int:
-        """Returns the place of the first followed call under way, which is still to begin or to end; without one, that behind the
-        last call."""
+        """Returns up to where query handles are followed for good: the place of the first call under way, which is still to begin
+        or to end; without one, that behind the last call."""
         waiting = [int(places.min()) for places in (self._to_begin, self._to_end) if len(places)]
         return min(waiting, default=self._first + len(self._order))
 
@@ -553,9 +553,9 @@ class Following:
         lost = np.array([(*loss.after, loss.channel) for loss in losses], np.int64).reshape(-1, 3)
         # One window of time after the other: nothing as long as the capture is sorted, or held in memory.
         bounds = distinct(calls.column("first_time")[order[_AT_ONCE::_AT_ONCE]])
-        begin_windows = _windows(bounds, calls.column("begin_time")[order[begins - self._first]])
-        end_windows = _windows(bounds, _end_times(calls, order[ends - self._first]))
-        lost_windows = _windows(bounds, lost[:, 0])
+        begin_windows = _time_windows(bounds, calls.column("begin_time")[order[begins - self._first]])
+        end_windows = _time_windows(bounds, _end_times(calls, order[ends - self._first]))
+        lost_windows = _time_windows(bounds, lost[:, 0])
         columns = calls.column("handle"), calls.by_context("channel"), calls.column("call_id")
         for window in range(len(bounds) + 1):
             begun, ended = begins[begin_windows == window], ends[end_windows == window]

@@ -88,8 +88,8 @@ class CallStream:
         self.tally[tally_of(call)] += 1
 
     def _read(self, context: _Context, call: Call) -> Iterator[Problem]:
-        """Reads a call of a context without a bind, to update what its calls are taken for. Yields a note if the call
-        contradicts."""
+        """Reads a streamed call of a context without a bind, to update what the calls of the context are taken for so far. Yields a
+        note if the call contradicts."""
         before = context.taken_for
         context.readings.take_call(call)
         guess = context.taken_for = context.readings.only

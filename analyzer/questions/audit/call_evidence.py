@@ -174,7 +174,7 @@ class SideEvidence:
 
     @cached_property
     def identifiers(self) -> IdentifierList:
-        """Returns the evidence of a call with counter identifiers: its `lpData` as a list of them, damaged or not."""
+        """Returns the `lpData` of an audited call as a list of counter identifiers, damaged or not."""
         return read_identifiers(self.data)
 
     def place(self, path: str, span: tuple[int, int] | None = None) -> Place | None:
@@ -266,8 +266,8 @@ class SideEvidence:
 
     @cached_property
     def _head_fields(self) -> Field:
-        """Returns the fields of a PERF_DATA_BLOCK outside its objects, for evidence: they are few, and most findings point at
-        one."""
+        """Returns, as evidence, those fields of the PERF_DATA_BLOCK in an audited call that are outside its objects: they are few,
+        and most findings point at one."""
         return map_head(self.data).root
 
 
@@ -531,16 +531,17 @@ class Evidence:
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        """Returns what the servers stated over the whole capture, for audit rules that remember."""
+        """Returns, as evidence for audit rules that remember, what the servers stated over the whole capture."""
         return Knowledge(Selected(self.analysis.calls, self.index.numbers(pcq.INTERFACE, *STATING)))
 
     @cached_property
     def lifetimes(self) -> tuple[HandleLifetime, ...]:
-        """Returns the lifetime of every query handle, for audit rules."""
+        """Returns, as evidence for audit rules that remember, the lifetime of every query handle."""
         return handle_lifetimes(self.analysis)
 
     def is_in_order(self, before: int, after: CallEvidence) -> bool:
-        """Tells whether the order of two calls is certain: neither is disordered; on two channels, no call of the capture is."""
+        """Tells, as evidence for audit rules, whether the order of two calls is certain: neither is disordered; on two channels, no
+        call of the capture is."""
         disordered = self.analysis.calls.disordered
         if disordered and self.call(before).context.channel != after.context.channel:
             return False
@@ -569,7 +570,8 @@ class Evidence:
             self._shares[call.number] = share
 
     def calls(self) -> Iterator[CallEvidence]:
-        """Yields the evidence of every PerflibV2 and winreg call in the order of the timeline, made anew so that none is held."""
+        """Yields the call evidence of every PerflibV2 and winreg call in the order of the timeline, made anew so that none is
+        held."""
         numbers = array("q", merge(self.index.numbers(pcq.INTERFACE), self.index.numbers(winreg.INTERFACE)))
         calls = self.analysis.calls
         for number, held in zip(numbers, calls.held(numbers, pdus=True), strict=True):

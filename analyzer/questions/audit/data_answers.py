@@ -262,8 +262,8 @@ def _of_layout(data: bytes, layout: PerfDataLayout) -> DataAnswer:
 
 
 def _are_padded(layout: PerfDataLayout) -> bool:
-    """Tells whether all blocks of a data answer, and all values outside instances, begin and end at multiples of 8 and have room
-    for their data."""
+    """Tells whether in the layout of a data answer all blocks, and all values outside instances, begin and end at multiples of 8
+    and have room for their data."""
     if (np.array(layout.starts, np.int64) % 8).any():
         return False
     singles = [part for part in layout.parts if not isinstance(part, Grid)]
@@ -410,7 +410,7 @@ def _blocks_from(data: bytes, at: int) -> int | None:
 
 
 def _is_block(data: bytes, at: int) -> bool:
-    """Tells whether a block of a data answer, or its end, may be at `at`."""
+    """Tells, while a data answer is read block by block, whether a block, or its end, may be at `at`."""
     if at == len(data):
         return True
     if at + BLOCK_HEADER > len(data):

@@ -77,7 +77,7 @@ class IdentifierBlock(NamedTuple):
 
     @property
     def described(self) -> str:
-        """Describes which counter an identifier asks for."""
+        """Describes which counter this block of a list of identifiers asks for."""
         return f"counter {self.counter_id} of {self.counterset}, instance {self.name!r}"
 
     @property

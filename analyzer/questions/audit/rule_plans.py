@@ -53,7 +53,8 @@ _AUTH_LENGTH, _CALL_ID, _BODY, _FIXED, _SEC_TRAILER = 10, 12, 16, 24, 8
 
 
 def likeness_of(call: CallEvidence) -> Likeness | None:
-    """Returns a key that is equal for calls that are alike; None for a call that is too long to compare."""
+    """Returns the key under which the answers of audit rules are kept for a call: it is equal for calls that are alike. None for a
+    call that is too long to compare."""
     sides: list[Likeness] = []
     handles = _bytes_of(call.view.handle) if call.view is not None else ()
     for side in (call.request, call.response):

@@ -106,7 +106,8 @@ def read_triggered(path: Path) -> Triggered:
 
 
 def why_not_shown(steps: tuple[str, ...]) -> str:
-    """Says why a requirement of the catalog is inconclusive although a probe triggered it."""
+    """Says why a requirement of the catalog is inconclusive: a probe triggered it, by the list that `read_triggered` read, and the
+    capture does not show it."""
     return f"the probe triggered it ({', '.join(steps)}), and the capture does not show it"
 
 

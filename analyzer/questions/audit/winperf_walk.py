@@ -97,7 +97,8 @@ def block_of(call: CallEvidence) -> WinperfBlock | None:
 
 
 def header_of(call: CallEvidence) -> dict[str, Any] | None:
-    """Returns the header fields of an answer's PERF_DATA_BLOCK, perhaps with others; None if it carries none."""
+    """Returns the header fields of an answer's PERF_DATA_BLOCK without a walk if it is undamaged, else from the walk, perhaps with
+    others. None if the answer carries none."""
     if call.response is not None and call.response.block is not None:
         return winperf_header(call.response.data)
     block = block_of(call)
@@ -131,7 +132,8 @@ OfBlocks = Callable[[CallEvidence, WinperfBlock], Iterable[Judgement]]
 
 
 def of_blocks(requirements: OfMethods, *, of_objects: bool = False) -> Callable[[OfBlocks], Look[CallEvidence]]:
-    """Decorates an audit check of PERF_DATA_BLOCKs; with `of_objects`, only of those whose HeaderLength leads to the objects."""
+    """Decorates an audit check that gets the walk of a PERF_DATA_BLOCK; with `of_objects`, only of those whose HeaderLength leads
+    to the objects."""
 
     def look_of(check: OfBlocks) -> Look[CallEvidence]:
         @of_calls(requirements, READS)

@@ -167,7 +167,7 @@ class FieldComparison(Struct):
         """Compares children of two fields that have not all the same names: list elements by what names them, others by name."""
         lists_a, lists_b = _by_list(a), _by_list(b)
         for name in dict.fromkeys([*lists_a, *lists_b]):
-            for one, other in _paired(lists_a.get(name, []), lists_b.get(name, []), self.guids):
+            for one, other in _paired_elements(lists_a.get(name, []), lists_b.get(name, []), self.guids):
                 self._child(side, (a, b), one, other, path, at, reference)
 
     def _leave_out(self, what: str, is_different: bool) -> None:
@@ -265,11 +265,11 @@ def _by_list(one: Field) -> dict[str, list[Field]]:
     return found
 
 
-def _paired(
+def _paired_elements(
     a: Sequence[Field], b: Sequence[Field], guids: Mapping[str, str]
 ) -> Iterator[tuple[Field | None, Field | None]]:
-    """Pairs compared elements of two lists by their names. Unnamed stretches of the same length are paired in order, others stay
-    alone."""
+    """Pairs the elements of two compared calls' lists by their names. Unnamed stretches of the same length are paired in order,
+    others stay alone."""
     pairs = aligned([_naming(one) for one in a], [_naming(one, guids) for one in b])
     found: list[tuple[int, int, Field | None, Field | None]] = [(x, y, a[x], b[y]) for x, y in pairs]
     for of_a, of_b in gaps(pairs, len(a), len(b)):
@@ -558,7 +558,7 @@ class CallComparison:
         return aligned_by_levels(keys_a, keys_b)
 
     def records(self) -> Iterator[DifferenceRecord]:
-        """Yields the records of differing calls, conversation by conversation."""
+        """Yields what comparing the conversations found about their calls, as records, conversation by conversation."""
         unequal = [one for one in self._found if isinstance(one, Unequal)]
         of_a = findings_by_call(self._a, (one.a[0] for one in unequal))
         of_b = findings_by_call(self._b, (one.b[0] for one in unequal))
@@ -673,8 +673,8 @@ class CallComparison:
 
 
 def occurrence_of(analysis: Analysis, numbers: Iterable[int]) -> Occurrence:
-    """Makes the occurrence of compared calls in a difference, of two conversations or of facts: their first numbers, and the frames
-    of the first call."""
+    """States where one of two compared sides has a difference, as for the calls of compared conversations: the first numbers of its
+    calls, and the frames of the first call."""
     found = list(numbers)
     frames, files = frames_of_calls(analysis, found[:1])
     known, altered = tuple(map(analysis.known_as, found[:_MOST_CALLS])), analysis.calls.altered
@@ -743,12 +743,13 @@ def _of_side(
     known = {(one.rule.code, one.judgement.requirement) for one in others}
     for one in own:
         requirement = one.judgement.requirement
-        if (one.rule.code, requirement) not in known and any(_is_of(one, each) for each in fields):
+        if (one.rule.code, requirement) not in known and any(_is_finding_about(one, each) for each in fields):
             yield Breach(side, one.rule.code, requirement, catalogue()[requirement].statement, one.judgement.seen)
 
 
-def _is_of(finding: Finding, field: FieldDifference) -> bool:
-    """Tells whether an audit's finding is about a differing field: its place ends with a name on the path to the field."""
+def _is_finding_about(finding: Finding, field: FieldDifference) -> bool:
+    """Tells whether an audit's finding about one of two compared calls is about a field that differs between them: its place ends
+    with a name on the path to the field."""
     at = finding.judgement.at
     if at is None or at.side != field.side:
         return False

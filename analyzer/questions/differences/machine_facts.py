@@ -46,7 +46,7 @@ class Peer(Struct, frozen=True):
         return f"{self.names[0]} ({self.ip})" if self.names else self.ip
 
     def is_called(self, name: str) -> bool:
-        """Tells whether a name that a client used means the machine at this address."""
+        """Tells whether a name that a client used means this machine, by the facts that one side of `diff` shows of it."""
         plain = name.lstrip("\\").casefold()
         return not plain or plain == self.ip or plain in map(str.casefold, self.names)
 
@@ -60,8 +60,8 @@ class Peers(Struct, frozen=True):
     labels_b: Mapping[str, str]
 
     def are_names(self, ip_a: str, ip_b: str, a: str, b: str) -> bool:
-        """Tells whether the names by which clients call the servers at these two addresses mean one machine. If both sides share
-        the address and a name, each server must have the other's name, else its own."""
+        """Tells, by the facts of both sides' machines, whether the names by which clients call the servers at these two addresses
+        mean one machine. If both sides share the address and a name, each server must have the other's name, else its own."""
         one, other = self.a.get(ip_a), self.b.get(ip_b)
         if one is None or other is None:
             return a == b
@@ -71,7 +71,8 @@ class Peers(Struct, frozen=True):
 
 
 def peers_of(analysis: Analysis) -> dict[str, Peer]:
-    """Returns the machines that take part in shown calls and sessions, by address."""
+    """Collects the facts about machines themselves, by address: names and properties of those that take part in shown calls and
+    sessions."""
     found: dict[str, Peer] = {}
     for host in host_records(analysis):
         before = found.get(host.ip)

@@ -288,7 +288,7 @@ class Films(Struct, frozen=True, eq=False):
     left_out: int = 0
 
     def machines(self) -> dict[str, list[Film]]:
-        """Returns the films of each machine, by its address."""
+        """Returns these films by the machine that each one shows: by its address."""
         found: dict[str, list[Film]] = {}
         for film in self.films:
             found.setdefault(film.server.ip, []).append(film)

@@ -88,7 +88,7 @@ class Pattern:
 
 
 def _storable(text: str) -> str:
-    """Returns text for the regular expression of a filter. A lone surrogate has no UTF-8 form and becomes an escape."""
+    """Returns text for a regular expression that the binder compiles. A lone surrogate has no UTF-8 form and becomes an escape."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -536,7 +536,8 @@ def _is_whole(value: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are equal where a filter is bound to compare them. True and false are no numbers there."""
+    """Whether two values are equal, for the comparisons that the binder makes of a filter's tree. True and false are no numbers
+    there."""
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 

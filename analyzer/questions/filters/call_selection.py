@@ -89,7 +89,8 @@ class Selection(Struct, frozen=True):
         return self.ends_of(self.calls(analysis))
 
     def one(self, analysis: Analysis) -> int:
-        """Returns the number of the only selected call. Raises `InputError` if no call or several calls are selected."""
+        """Returns the number of the only call that this selection of calls shows. Raises `InputError` if it is no call or
+        several."""
         shown = self.shown(analysis)
         if len(shown) == 1:
             return shown.numbers[0]

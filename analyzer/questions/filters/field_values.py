@@ -54,7 +54,7 @@ def values_at(field: FilterField, record: Struct | Mapping[str, Any], path: str)
     if rest:
         yield from _found_in(_part(_part(record, side), "buffer"), rest.split("."))
         return
-    for value in _walked([record], path.split(".")):
+    for value in _values_at_path([record], path.split(".")):
         if field.kind is Kind.GROUP:
             if value:
                 yield True
@@ -64,8 +64,8 @@ def values_at(field: FilterField, record: Struct | Mapping[str, Any], path: str)
             yield value
 
 
-def _walked(values: list[Any], steps: list[str]) -> list[Any]:
-    """Returns the values at the end of a filter's path; lists are opened, nulls left out."""
+def _values_at_path(values: list[Any], steps: list[str]) -> list[Any]:
+    """Returns the values of a filter field in a record, at the end of its path; lists are opened, nulls left out."""
     for step in steps:
         values = [_part(value, step) for value in values]
         values = [one for value in values for one in (value if isinstance(value, list | tuple) else [value])]

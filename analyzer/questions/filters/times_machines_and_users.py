@@ -184,7 +184,7 @@ class RenamedFilter:
 
     @property
     def fields(self) -> Any:
-        """Returns the fields that the renamed filter asks for; these have no pseudonyms."""
+        """Returns the fields that the filter asks for. Machines and users in it have pseudonyms, fields have none."""
         return self._original.fields
 
     def __str__(self) -> str:
@@ -304,7 +304,8 @@ def _is_one(name: str, wanted: str | int) -> Asked:
 
 
 def _in_session(session: str, analysis: Analysis) -> Asked:
-    """Returns the selection's question whether a call is of an SMB session; for a call without SMB, of its TCP connection."""
+    """Returns the question, beside those about times, machines and users, whether a call is of an SMB session; for a call without
+    SMB, of its TCP connection."""
     if not session.startswith("#"):
         return _is_one("session", int(session, 16))
     number = int(session[1:])

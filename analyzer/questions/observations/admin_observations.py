@@ -134,7 +134,8 @@ METHODS: Mapping[str, Mapping[str, Deed]] = {
 
 @cache
 def deed_of(interface: str | None, method: str | None) -> Deed | None:
-    """Returns the deed that a method of another interface does, for observations; None if the method is not listed."""
+    """Returns the deed, like a change of an account or a share, that a method of another interface does; None if the method is not
+    listed."""
     patterns = METHODS.get(interface or "", {})
     return next((deed for pattern, deed in patterns.items() if fnmatchcase(method or "", pattern)), None)
 

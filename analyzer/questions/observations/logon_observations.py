@@ -61,7 +61,7 @@ def _let_in(scene: Scene, kind: ObservationKind, noun: str) -> Iterator[Draft]:
 
 
 def _of_sessions(draft: Draft, scene: Scene, sessions: Sequence[SmbSession | Logon]) -> Draft:
-    """Completes an observation of logons or of SMB sessions: its command, count, frames, times and logons."""
+    """Completes an observation about logons, or about SMB sessions: its command, count, frames, times and logons."""
     # `sessions` lists those of SMB.
     of_rpc = [one.key for one in sessions if isinstance(one, Logon) and one.session is None]
     draft.command = scene.command("sessions")

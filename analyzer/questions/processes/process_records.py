@@ -504,15 +504,16 @@ def _take(
     # Nearly all are one process in all these answers.
     is_one = (pids == pids[0]).all(axis=0)
     ones = np.flatnonzero(is_one)
-    _note(list(map(process, ones.tolist(), pids[0, ones].tolist())), table[:, :, ones], times)
+    _note_process_values(list(map(process, ones.tolist(), pids[0, ones].tolist())), table[:, :, ones], times)
     for number in np.flatnonzero(~is_one).tolist():
         for pid in dict.fromkeys(pids[:, number].tolist()):
             is_its = pids[:, number] == pid
-            _note([process(number, pid)], table[:, is_its, number, None], times[is_its])
+            _note_process_values([process(number, pid)], table[:, is_its, number, None], times[is_its])
 
 
-def _note(processes: Sequence[_Values], table: _Floats, times: npt.NDArray[np.int64]) -> None:
-    """Notes the values of processes in some answers. The `table` has them by fact, answer and process; NaN is none."""
+def _note_process_values(processes: Sequence[_Values], table: _Floats, times: npt.NDArray[np.int64]) -> None:
+    """Notes the values that some answers have of processes, for their records. The `table` has them by fact, answer and process;
+    NaN is none."""
     has = ~np.isnan(table)
     first, counts = has.argmax(axis=1), has.sum(axis=1)
     is_stated, is_whole = (counts > 0).tolist(), (counts == len(times)).tolist()

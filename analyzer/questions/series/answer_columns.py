@@ -253,7 +253,8 @@ class Answers:
         else:
             block = winperf_rows(side.buffer.data)
             damaged = damaged or block.problem is not None
-            table, chosen = self._analysis.name_tables.table_of(call.server), self._chosen(viewer, call, block.objects)
+            table = self._analysis.name_tables.table_of(call.server)
+            chosen = self._chosen_instances(viewer, call, block.objects)
             rows = winperf_rows_of(block, table, self._columns_of(call), chosen)
             rows, raws = _renumbered(rows)
             plan = self._winperf_rows_plan(viewer, call, handle, rows, block.objects, None, chosen)
@@ -267,29 +268,32 @@ class Answers:
     def _winperf_plan(
         self, viewer: _Viewer, call: Call, handle: str, layout: WinperfLayout, ids: dict[int, int | str | None]
     ) -> ValuePlan:
-        table, chosen = self._analysis.name_tables.table_of(call.server), self._chosen(viewer, call, layout.objects)
+        table = self._analysis.name_tables.table_of(call.server)
+        chosen = self._chosen_instances(viewer, call, layout.objects)
         rows = winperf_layout_rows(layout, table, self._columns_of(call), chosen)
         return self._winperf_rows_plan(viewer, call, handle, rows, layout.objects, layout, chosen, ids)
 
     @property
     def _ends(self) -> int:
-        """How many countersets the limit of series ended so far: plans from before an end hold no longer."""
+        """How many countersets the limit of series ended so far: after an end, answers are read by new plans."""
         return self._limit.ends if self._limit is not None else 0
 
-    def _chosen(self, viewer: _Viewer, call: Call, objects: Sequence[WinPerfObject]) -> ChosenInstances | None:
-        """Returns which instances of winperf objects are read, None without a limit of series."""
+    def _chosen_instances(
+        self, viewer: _Viewer, call: Call, objects: Sequence[WinPerfObject]
+    ) -> ChosenInstances | None:
+        """Returns which instances of a winperf answer's objects get columns, None without a limit of series: all do."""
         if self._limit is None:
             return None
         table = self._analysis.name_tables.table_of(call.server)
         return self._limit.of_winperf(viewer.key, call, objects, table, self.registry.states)
 
     def _columns_of(self, call: Call) -> Callable[[WinPerfObject], list[bool]]:
-        """Returns a function that says which counters of a winperf object are read."""
+        """Returns a function that says which counters of an object in a winperf answer get columns."""
         table = self._analysis.name_tables.table_of(call.server)
         return lambda item: self.registry.choice.columns(call.server, item.name_index, item.definitions, table)
 
     def _ids_of(self, call: Call, layout: WinperfLayout) -> Ints:
-        """Returns where the counter values that distinguish instances stand in a winperf answer."""
+        """Returns where the values that distinguish instances stand among the columns of a winperf answer."""
         columns = self._columns_of(call)
         objects = ((item, any(columns(item))) for item in layout.objects)
         return np.array(list(id_places(objects, self._analysis.name_tables.table_of(call.server))), np.int64)
@@ -411,8 +415,8 @@ def grown(array: npt.NDArray[Any], count: int, *, fill: int) -> npt.NDArray[Any]
 
 
 def _renumbered(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | str | None]]:
-    """Returns the rows of a winperf answer, renumbered as if its columns held only their samples, and the raw values of these
-    samples."""
+    """Returns the rows of a winperf answer, renumbered as if the answer's columns held only the samples of these rows, and the raw
+    values of the samples."""
     found: list[WinperfRow] = []
     raws: list[int | str | None] = []
     for row in rows:

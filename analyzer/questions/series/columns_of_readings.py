@@ -147,8 +147,8 @@ class Quotients(Struct, frozen=True, eq=False):
 
 
 def format_columns(counter_type: int, older: Readings, newer: Readings, paired: Bools) -> Quotients:
-    """Returns the quotients of columns of readings, all of one counter type. `paired` says for which of `newer` the reading in
-    `older` is the one before."""
+    """Formats columns of readings, all of one counter type, to columns of quotients. `paired` says for which of `newer` the reading
+    in `older` is the one before."""
     count = len(newer)
     formula = formula_of(counter_type)
     width = width_of_type(counter_type)

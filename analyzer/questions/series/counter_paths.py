@@ -70,7 +70,8 @@ class PathSelection:
         self._seen: dict[str, None] = {}
 
     def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
-        """Always true: unselected series are numbered too, so that a path that fits nothing can be compared with all of them."""
+        """Always true: series that no counter path selects are numbered too, so that a path that fits nothing can be compared with
+        all of them."""
         return True
 
     def __call__(self, series: Series) -> bool:

@@ -148,7 +148,7 @@ class Bucket(Struct):
         return self.total / self.values if self.values else None
 
     def add_reading(self, call: int, value: int | float | None, *, repeated: bool) -> None:
-        """Adds one more reading to the bucket, and its value if it has one."""
+        """Adds one more reading to the bucket of a counter record, and its displayed value if it has one."""
         self.last_call = call
         self.readings += 1
         self.repeated += repeated

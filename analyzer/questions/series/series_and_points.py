@@ -60,7 +60,7 @@ class Series(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The counter path of the series: `\\\\10.0.0.5\\Processor(_Total)\\% Processor Time`."""
+        """The counter path that names the series beside its points: `\\\\10.0.0.5\\Processor(_Total)\\% Processor Time`."""
         return f"\\\\{self.server.ip}{self.local_path}"
 
     @property

@@ -64,7 +64,8 @@ def perflib_series(call: Call, handle: str, sample: PerflibSample, catalog: Cata
 
 
 def perflib_instance(sample: PerflibSample, place: SeriesPlace, *, is_one: bool) -> str | None:
-    """Returns the instance of a series as counter paths write it. `is_one` says that its counterset has only one."""
+    """Returns the instance that distinguishes a series from others, as counter paths write it. `is_one` says that its counterset
+    has only one."""
     instance = sample.instance or None
     if instance is None and sample.instance_id and not is_one:
         instance = f"id {sample.instance_id}"

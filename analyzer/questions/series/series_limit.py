@@ -202,7 +202,7 @@ class SeriesLimit:
         return self._names.get(viewer, {})
 
     def _note_blocks(self, viewer: Key, end: int) -> None:
-        """Notes that all blocks without instances are read up to this one."""
+        """Notes for the limit of series that a viewer's blocks without instances are read up to this one."""
         if end > self._blocks.get(viewer, 0):
             self._blocks[viewer] = end
 

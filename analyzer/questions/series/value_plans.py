@@ -410,8 +410,8 @@ def _rows_of_object(
     held: Sequence[bool],
     chosen: Bools | None,
 ) -> Iterator[WinperfRow]:
-    """Yields the counter values of each `chosen` instance (None: of all) of a winperf object that are `held`. The values of the
-    object begin at the place `begin`."""
+    """Yields the rows for the value plan of a winperf object: the counter values of each `chosen` instance (None: of all) that are
+    `held`. The values of the object begin at the place `begin`."""
     counters = [number for number, is_held in enumerate(held) if is_held]
     if not counters:
         return

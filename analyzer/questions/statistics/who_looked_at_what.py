@@ -456,7 +456,8 @@ class _ActivitySearch:
             self._sightings.add_answer(call, number, polled_processes(call.server.ip, columns, images), listed)
 
     def _countersets(self, view: QueryView, held: Sequence[Identifier]) -> tuple[str, ...]:
-        """Returns the countersets that a query handle was polled for. Polls without a change between them share a view."""
+        """Returns the countersets that a client looked at by polls on a query handle. Polls without a change between them share a
+        view."""
         known = self._polled_sets.get(id(view))
         if known is None:
             self._left -= len(held)

@@ -98,7 +98,7 @@ class Coalesced:
         return self._blocks[0].link_type if self._blocks else None
 
     def add(self, block: FrameBlock, chosen: TcpFrames) -> None:
-        """Copies the chosen frames of a dissected block to those that wait to be coalesced."""
+        """Copies the frames that the dissector chose of one block to those that wait to be coalesced."""
         index = chosen.index
         copied = block.only(index)
         moved = copied.starts + self._size
@@ -117,8 +117,8 @@ class Coalesced:
         self._count += len(index)
 
     def take_block(self) -> tuple[FrameBlock, TcpFrames]:
-        """Returns the waiting frames of all dissected blocks, coalesced to one block. None wait any more. At least one must wait
-        before."""
+        """Returns the waiting frames of several blocks, coalesced for the dissector to one block. None wait any more. At least one
+        must wait before."""
         blocks, found = self._blocks, self._found
         block, frames = FrameBlock.joined(blocks), TcpFrames.joined(found)
         self._blocks, self._found = [], []
@@ -220,7 +220,7 @@ class Dissector:
             yield from self.tallies.problems()
 
     def _look_at(self, block: FrameBlock) -> DissectedBlock:
-        """Makes the first pass over a block of frames: sorts the frames, and learns which TCP flows are ours."""
+        """Begins to dissect a block of frames by a first pass: sorts the frames, and learns which TCP flows are ours."""
         views = Views(block.data)
         common, others = NO_FRAMES, np.arange(len(block))
         if self._fast and is_common(block):
@@ -321,7 +321,7 @@ class Dissector:
             yield self._held.popleft()
 
     def _last_held(self) -> Iterator[DissectedBlock]:
-        """Yields the dissected blocks that are still held."""
+        """Yields the blocks that the dissector still holds, the oldest first."""
         self._held_size = 0
         while self._held:
             yield self._held.popleft()

@@ -133,7 +133,7 @@ def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
     frames = np.arange(len(block))
     parts: list[TcpFrames] = []
     if block.link_type == LinkType.ETHERNET:
-        usual, frames = _usual(block)
+        usual, frames = _usual_shape(block)
         parts.append(usual)
     left: list[IntArray] = []
     if len(frames):
@@ -194,8 +194,9 @@ def _without_bridging(
     return frames, types, np.where(bridged, at + link_layers.ETHERNET_LEN, at)
 
 
-def _usual(block: FrameBlock) -> tuple[TcpFrames, IntArray]:
-    """Returns the frames of the usual shape (Ethernet, IPv4, TCP), and the positions of all others except UDP that is not read."""
+def _usual_shape(block: FrameBlock) -> tuple[TcpFrames, IntArray]:
+    """Returns the frames of the most common shape (Ethernet, IPv4, TCP), and the positions of all others except UDP that is not
+    read."""
     words = block.heads.view("<u4").reshape(-1, HEAD_LEN // 4)
     shorts = block.heads.view("<u2").reshape(-1, HEAD_LEN // 2)
     begin = words[:, _USUAL_BEGIN_AT // 4] & 0xFFFFFF

@@ -468,7 +468,7 @@ class Batches(Struct, frozen=True, eq=False):
     replies: Bools
 
     def rows(self) -> Iterator[tuple[int, ...]]:
-        """Yields all batches of segments as rows of their fields, without `replies`."""
+        """Yields all batches of segments with their runs as rows: the fields of each batch, without `replies`."""
         return zip(
             self.first.tolist(),
             self.stop.tolist(),

@@ -183,7 +183,7 @@ class ExchangeMaker:
 
     @staticmethod
     def _note_use(call: PendingCall, security: Security, answered: Side | None) -> None:
-        """Tells a security context the outcome of an exchange that used it. `answered` is the response, if it was made."""
+        """Tells the security context of an exchange that is made how its call ended. `answered` is the response, if it was made."""
         response = call.response
         if response.state is _EMPTY:
             security.asked()
@@ -315,8 +315,8 @@ class ExchangeMaker:
         return (connect, AuthLevel.CONNECT) if connect is not None else (None, AuthLevel.NONE)
 
     def _is_silent_fault(self, call: PendingCall) -> bool:
-        """Whether an exchange without a request is a fault that does not say what secured its request. It needs no trailer itself,
-        so it says nothing if the bind was not captured, or if others used a security context."""
+        """Whether the exchange to make is a fault without a request that does not say what secured that request. It needs no
+        trailer itself, so it says nothing if the bind was not captured, or if others used a security context."""
         return call.fault is not None and (call.presentation is None or self._security.is_in_use)
 
     def _auth(self, call: PendingCall, security: Security, level: int) -> AuthInfo:

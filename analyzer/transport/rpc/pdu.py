@@ -158,7 +158,8 @@ class SecTrailer(Struct, frozen=True):
 
 
 def find_sec_trailer(header: PduHeader, data: bytes, body_start: int, at: int = 0) -> SecTrailer | None:
-    """Returns the security trailer of the whole PDU at `at`, None if it has none. The trailer must lie behind `body_start`.
+    """Parses the security trailer of the whole PDU at `at`; returns None if the PDU has none. The trailer must lie behind
+    `body_start`.
 
     All positions are those in the PDU. Raises `MalformedError`.
     """
@@ -231,8 +232,8 @@ def _read_syntax(cur: Cursor, field: str) -> Syntax:
 
 
 def parse_bind(header: PduHeader, data: bytes, stop: int, *, is_damaged: bool = False) -> Bind:
-    """Parses a bind or alter_context PDU behind its header. `stop` is where its security trailer begins. If it `is_damaged`,
-    the offers are those whose interface is whole."""
+    """Parses the fields of a bind or alter_context PDU behind its header. `stop` is where its security trailer begins. If it
+    `is_damaged`, the offers are those whose interface is whole."""
     cur = Cursor(data, HEADER_LEN, stop, order=header.order)
     max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")
     group = cur.u32("assoc_group_id")
@@ -263,8 +264,8 @@ def _read_offer(cur: Cursor, *, is_damaged: bool) -> Offer:
 
 
 def parse_damaged_bind(header: PduHeader, data: bytes, trailer: SecTrailer | None) -> Bind | None:
-    """Parses a bind or alter_context PDU that is cut, or in which one number is wrong. Returns None for other PDUs, and if no offer
-    is whole."""
+    """Parses the fields of a bind or alter_context PDU that is cut, or in which one number is wrong. Returns None for other PDUs,
+    and if no offer is whole."""
     if header.ptype not in (Ptype.BIND, Ptype.ALTER_CONTEXT):
         return None
     # If a token stands where its length says, it is the number of offers that is wrong.

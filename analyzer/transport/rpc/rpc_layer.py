@@ -201,7 +201,7 @@ class Association:
         self._calls.lost(sender, frames, where)
         header, data = cut.header, cut.data
         if header is not None and (bind := parse_damaged_bind(header, data.data, None)) is not None:
-            self._offer(header, bind, data.frames, None)
+            self._note_offers(header, bind, data.frames, None)
         if header is None or header.ptype not in (_REQUEST, _RESPONSE, _FAULT) or len(data) < RESPONSE_LEN:
             return
         try:
@@ -230,7 +230,7 @@ class Association:
         if head is None:
             self._exchanges.not_read(sender, str(error))
             if (bind := parse_damaged_bind(header, data.data, trailer)) is not None:
-                self._offer(header, bind, data.frames, None)
+                self._note_offers(header, bind, data.frames, None)
             return
         part = FragmentPart(data, 0, length, raw.smb, length, length, Missing.UNDECODABLE, bad=str(error))
         self._fragment(from_client, header, head, part, out)
@@ -391,7 +391,7 @@ class Association:
         bind = parse_bind(header, data.data, trailer.start if trailer else len(data))
         self._first_bind = self._first_bind or raw
         self._marks.bind(self._channel, header, bind, trailer, data, out)
-        self._offer(header, bind, data.frames, security)
+        self._note_offers(header, bind, data.frames, security)
         early = self.early_acks.get(header.call_id)
         # A client may give its bind, which may be lost, and the alter_context behind it the same call_id.
         if early is not None and (early.header.ptype == Ptype.BIND_ACK) is (header.ptype == Ptype.BIND):
@@ -399,8 +399,8 @@ class Association:
             found = find_sec_trailer(early.header, early.piece.data, HEADER_LEN, early.start)
             self._ack(from_client, early, found, out)
 
-    def _offer(self, header: PduHeader, bind: Bind, frames: tuple[int, ...], security: Security | None) -> None:
-        """Takes the offers of a bind or alter_context, whose answer the association then awaits."""
+    def _note_offers(self, header: PduHeader, bind: Bind, frames: tuple[int, ...], security: Security | None) -> None:
+        """Follows the association at a bind or alter_context: takes its offers, whose answer is then awaited."""
         self._presentations.offer(bind.offers)
         if len(self._offers) >= _MAX_OFFERS:
             self._offers.pop(next(iter(self._offers)))
@@ -647,7 +647,7 @@ class RpcLayer:
         return earliest((each.open_since(since_ns) for each in self._associations.values()), since_ns)
 
     def open_before(self, before_ns: int) -> Iterator[OpenCall]:
-        """Yields the RPC calls that are under way and began before this time."""
+        """Yields the RPC calls of all channels that are under way and began before this time."""
         for channel, association in self._associations.items():
             for call in association.open_before(before_ns):
                 times = call.times

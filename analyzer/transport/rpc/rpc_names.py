@@ -224,7 +224,7 @@ _SYNTAX_NAMES = {NDR: "ndr", NDR64: "ndr64"}
 
 
 def is_feature_negotiation(uuid: str) -> bool:
-    """Whether a transfer syntax UUID is a set of bind-time features instead. Its last 8 bytes are a bit mask."""
+    """Whether the UUID of a transfer syntax names none, but is a set of bind-time features. Its last 8 bytes are a bit mask."""
     return uuid.startswith(_FEATURES_PREFIX)
 
 

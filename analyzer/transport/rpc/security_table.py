@@ -121,7 +121,7 @@ class Security:
 
     @property
     def still_sealed(self) -> bool:
-        """Whether any PDU of the security context stayed sealed."""
+        """Whether any PDU that this security context of an association protects stayed sealed."""
         return bool(self._sealed_reason)
 
     @property

@@ -26,9 +26,9 @@ from analyzer.transport.smb.smb1_message import (
     read_header,
 )
 from analyzer.transport.smb.smb1_sessions import Smb1Sessions, Smb1Setup
-from analyzer.transport.smb.smb_connection_state import ConnectionState
+from analyzer.transport.smb.smb_connection_state import ConnectionState, remember_info
 from analyzer.transport.smb.smb_framing import Message
-from analyzer.transport.smb.smb_session import Session, remember_info
+from analyzer.transport.smb.smb_session import Session
 from analyzer.transport.smb.trees_and_opens import Open, OpenKind, pipe_name
 from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Direction

@@ -61,9 +61,9 @@ from analyzer.transport.smb.smb2_header import (
 )
 from analyzer.transport.smb.smb2_sessions import STATUS_USER_SESSION_DELETED, Smb2Sessions, Smb2Setup
 from analyzer.transport.smb.smb3_crypto import TRANSFORM_LEN
-from analyzer.transport.smb.smb_connection_state import ConnectionState, SharedState
+from analyzer.transport.smb.smb_connection_state import ConnectionState, SharedState, remember_info
 from analyzer.transport.smb.smb_framing import LostMessages, Message
-from analyzer.transport.smb.smb_session import Session, remember_info
+from analyzer.transport.smb.smb_session import Session
 from analyzer.transport.smb.trees_and_opens import (
     Open,
     OpenKind,

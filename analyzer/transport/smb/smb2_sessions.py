@@ -98,7 +98,7 @@ class Smb2Sessions:
             self._end(session)
 
     def _end(self, session: Session) -> None:
-        """Ends an SMB2 session: closes its opens, and states its logons and its summary."""
+        """Ends one of the connection's SMB2 sessions: closes its opens, and states its logons and its summary."""
         state, out = self._state, self._out
         session.close_all(out)
         report(session, out)

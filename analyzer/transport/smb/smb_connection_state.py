@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analyzer.auth.kdc_replies import Tickets
 from analyzer.auth.keyring import Keyring
@@ -15,7 +16,7 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.results.connection import ClientMarks
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.channel.channels import Channels
+from analyzer.transport.channel.channels import Channels, SmbInfo
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.smb.smb_session import MAX_FRAMES, MAX_NAMES, KnownSessions, Session, SessionLogon
@@ -26,6 +27,8 @@ from analyzer.transport.tcp.stream_events import Connection, Direction
 KeyLog = Callable[[int, bytes], object]
 # Gets the connection and direction of each SMB message, the message as it was sent, and the same one decrypted and decompressed.
 MessageLog = Callable[[Connection, Direction, Message, Message], object]
+# Ways in which messages of a connection are carried, kept at once.
+_MAX_INFOS = 256
 
 
 class ProblemTally(Struct):
@@ -142,3 +145,16 @@ class ConnectionState(Struct):
     def name_host(self, ip: str, name: str, stated_in: str) -> None:
         if name and len(self.hosts) < MAX_NAMES:
             self.hosts[ip, name, stated_in] = None
+
+
+def remember_info(
+    infos: dict[tuple[object, ...], SmbInfo], key: tuple[object, ...], info: SmbInfo, logon: SessionLogon | None
+) -> SmbInfo:
+    """Stores and returns how messages of an SMB connection are carried under a logon. Few values differ: a conversation is carried
+    alike."""
+    if len(infos) >= _MAX_INFOS:
+        infos.clear()
+    if logon is not None:
+        info = replace(info, logon=logon.number, identity=logon.identity)
+    infos[key] = info
+    return info

@@ -96,8 +96,8 @@ class KnownSessions:
         return None
 
     def state_late(self, session: Session, logon: SessionLogon, out: Emitter) -> None:
-        """States which earlier read calls may belong to a later SMB logon: calls of its session and of sessions that may be the
-        same."""
+        """States which earlier read calls may belong to a later logon of an SMB session: calls of the session and of sessions that
+        may be the same."""
         if (until_ns := logon.late_until_ns) is not None:
             out.append(logon.late_for(session.number, until_ns))
         if len(session.renewals) < MAX_FRAMES:
@@ -156,7 +156,6 @@ def _may_be_same(one: _Traits, other: _Traits) -> bool:
 # The most frames and names that are kept of a session.
 MAX_FRAMES = 64
 MAX_NAMES = 1024
-_MAX_INFOS = 256
 # Memory of a session and of a tree beside its path, as measured.
 _SESSION_COST, _TREE_COST = 6000, 500
 
@@ -219,19 +218,6 @@ class SessionLogon:
 def _are_of_one(one: SessionLogon | None, other: SessionLogon) -> bool:
     """Whether two SMB logons belong to one account, as far as their messages name it."""
     return one is not None and one.identity.account is not None and one.identity.account == other.identity.account
-
-
-def remember_info(
-    infos: dict[tuple[object, ...], SmbInfo], key: tuple[object, ...], info: SmbInfo, logon: SessionLogon | None
-) -> SmbInfo:
-    """Stores and returns how messages of an SMB connection are carried under a logon. Few values differ: a conversation is carried
-    alike."""
-    if len(infos) >= _MAX_INFOS:
-        infos.clear()
-    if logon is not None:
-        info = replace(info, logon=logon.number, identity=logon.identity)
-    infos[key] = info
-    return info
 
 
 class Session:
@@ -406,8 +392,8 @@ class Session:
             self._takes(-_TREE_COST - len(tree.path))
 
     def add_open(self, file_id: bytes, opened: Open, out: Emitter, *, is_new: bool = True) -> None:
-        """Adds an open to the SMB session. If its id is still open, a close was missed. An open that is not `is_new` was made
-        earlier."""
+        """Adds an open to those of this SMB session. If its id is still open, a close was missed. An open that is not `is_new` was
+        made earlier."""
         self.close(file_id, out)
         opened.logon = opened.logon or (self.opener if is_new else self.former_opener)
         shared, most = self.state.shared, self.state.shared.limits
@@ -566,8 +552,8 @@ class Session:
     def lost(
         self, from_client: bool, asked: set[bytes] | None, what: Message | LostMessages, reason: str, out: Emitter
     ) -> None:
-        """States gaps for the pipes of this SMB session that may have lost data: those of the FileIds `asked`, or all. It does so
-        once until data comes."""
+        """States gaps in the channels of this SMB session's pipes that may have lost data: those of the FileIds `asked`, or all. It
+        does so once until data comes."""
         intact = self._intact[from_client]
         if not intact:
             return
@@ -583,7 +569,8 @@ class Session:
             out.append(ChannelGap(channel, from_client, None, what.frames, reason, captured))
 
     def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter) -> None:
-        """Delivers DCERPC that answers a request from before the capture, on the pipe of this SMB session that is met first."""
+        """Delivers DCERPC that answers a request from before the capture, on the channel of that pipe of this SMB session that is
+        met first."""
         if self.orphan is None:
             self.orphan = Open("unknown", None, logon=self.former_opener)
         self.deliver(self.orphan, False, message, span, smb, out)
@@ -683,8 +670,8 @@ def _stated(session: Session, logon: SessionLogon, until_ns: int) -> Logon:
 
 
 def _state_words(session: Session) -> tuple[Decryption, str | None]:
-    """Returns whether the messages of an SMB session could be decrypted, and the reason if not. The reason says so if only requests
-    name the session."""
+    """Returns for the summary of an SMB session whether its messages could be decrypted, and the reason if not. The reason says so
+    if only requests name the session."""
     decryption, reason = _decryption(session)
     began = session.began
     if session.is_shown or (began is not None and began.refused is not None):
@@ -727,7 +714,8 @@ class SessionTimes:
         self.first = self.last = 0
 
     def note(self, session: Session, data: TracedBytes, at: int) -> None:
-        """Notes that an SMB session was seen in the message at `at` of `data`, the first message of its session and source."""
+        """Notes for an SMB session that it was seen in the message at `at` of `data`, the first message of its session and
+        source."""
         if self.session is not None:
             self.flush()
         # Bytes that are not joined yet find out where they are from only when they have to.
@@ -739,7 +727,7 @@ class SessionTimes:
             session.seen(time_ns)
 
     def flush(self) -> None:
-        """Passes the times that were noted for an SMB session on to it."""
+        """Tells the SMB session the times at which it was seen, as far as they were collected."""
         session, source = self.session, self.source
         if session is not None and source is not None:
             times = source.times(min(self.first, self.last), max(self.first, self.last) + 1)

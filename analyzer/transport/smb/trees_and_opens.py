@@ -61,7 +61,7 @@ OpenKind = Literal["pipe", "file", "unknown"]
 
 
 def may_be_dcerpc(data: bytes) -> bool:
-    """Whether data of an open may begin a DCERPC PDU. The header may be incomplete."""
+    """Whether data that an open carries first may begin a DCERPC PDU, as on a pipe. The header may be incomplete."""
     if len(data) >= 10:
         return looks_like_dcerpc(data)
     return not data or (data[0] == 5 and data[1:2] <= b"\1" and data[2:3] <= b"\x13")
@@ -173,7 +173,7 @@ class SentData(Struct):
 
     @property
     def extents(self) -> tuple[FrameExtent, ...]:
-        """The frame extents that carried the data of the SMB request."""
+        """The frame extents that carried the data of the SMB request to the open pipe."""
         return tuple(self.source.extents(self.start, self.stop))
 
     def is_first_answer(self) -> bool:
@@ -193,7 +193,7 @@ class SentAlready:
     def note(
         self, message: Message, span: tuple[int, int], *, is_replay: bool
     ) -> tuple[SentData | None, Literal["first", "same", "other"]]:
-        """Notes the data that an SMB message carries to a pipe, None if it is not whole.
+        """Notes the data that an SMB message carries to an open pipe, None if they are not whole.
 
         Returns the data as they were sent `first`. `same`: they were sent before. `other`: the same PDU was sent before, by its
         header, with other bytes. A client sends again what it sent, so one of the two was changed on the way.

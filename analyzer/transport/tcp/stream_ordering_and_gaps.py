@@ -81,7 +81,7 @@ class _Delivered(Struct, eq=False):
     ranges: tuple[tuple[int, int], tuple[int, int]] | None = None
 
     def has(self, direction: Direction, start: int, stop: int) -> bool:
-        """Whether this batch, delivered in order, has bytes of a TCP direction between the offsets `start` and `stop`."""
+        """Whether this batch, whose turn came, delivered bytes of a TCP direction between the offsets `start` and `stop`."""
         if self.ranges is None:
             batch = self.batch
             replied = batch.replied
@@ -122,7 +122,8 @@ class Recent:
 
 
 def _last_segments(batch: StreamBatch, most: int) -> Iterator[tuple[Direction, int, TracedBytes]]:
-    """Yields direction, offset and data of the last `most` TCP segments of a delivered stream batch, the last one first."""
+    """Yields direction, offset and data of the last `most` TCP segments of a batch that was delivered in order, the last one
+    first."""
     borders, replies, replied = batch.borders, batch.replies, batch.replied
     part, stop = len(replies) - 1, len(batch.data)
     after = [batch.offset + stop - replied, batch.reply_offset + replied]

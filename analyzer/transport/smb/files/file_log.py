@@ -57,7 +57,7 @@ class FileLog:
             pass  # what is wrong with a message is stated where sessions are read
 
     def found(self, sessions: Sequence[SmbSession]) -> FoundFiles:
-        """Returns the records of the log of files over SMB, in the order of their first messages. `sessions` are those of the
+        """Ends the log of files over SMB: returns its records, in the order of their first messages. `sessions` are those of the
         capture."""
         self._opens.end()
         by_place = _BySession(sessions)

@@ -79,7 +79,7 @@ class _Operation(NamedTuple):
 
     @property
     def carried(self) -> Carried:
-        """How the SMB2 message was carried: its ends, session, time and frames."""
+        """How this SMB2 message about a file was carried: its ends, session, time and frames."""
         return self.sent.carried(self.header.session_id, is_response=self.header.is_response)
 
 
