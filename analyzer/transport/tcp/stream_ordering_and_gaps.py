@@ -81,7 +81,7 @@ class _Delivered(Struct, eq=False):
     ranges: tuple[tuple[int, int], tuple[int, int]] | None = None
 
     def has(self, direction: Direction, start: int, stop: int) -> bool:
-        """Whether this batch, whose turn came, delivered bytes of a TCP direction between the offsets `start` and `stop`."""
+        """Whether this batch delivered, in order, any bytes of a TCP direction between the offsets `start` and `stop`."""
         if self.ranges is None:
             batch = self.batch
             replied = batch.replied
