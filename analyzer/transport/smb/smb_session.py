@@ -569,8 +569,7 @@ class Session:
             out.append(ChannelGap(channel, from_client, None, what.frames, reason, captured))
 
     def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter) -> None:
-        """Delivers DCERPC that answers a request from before the capture, on the channel of that pipe of this SMB session that is
-        met first."""
+        """Delivers DCERPC that answers a request from before the capture, on the pipe that this SMB session meets first."""
         if self.orphan is None:
             self.orphan = Open("unknown", None, logon=self.former_opener)
         self.deliver(self.orphan, False, message, span, smb, out)
