@@ -70,7 +70,7 @@ class Executor(Protocol):
     ) -> Iterator[tuple[Task, Result | Exception]]: ...
 
     def stop(self) -> None:
-        """Called by a run of `collect` that fails: ends its running tasks, as far as that can be done."""
+        """A run of `collect` that fails asks this of its executor: to end the running tasks, as far as that can be done."""
 
 
 class Watcher(Protocol):
@@ -411,8 +411,8 @@ class _Run:
     def _conversation_number(
         self, pairs: Sequence[Pair], files: set[int], numbered: Sequence[ConversationFacts], taken: set[int]
     ) -> int:
-        """Returns the number that the run of `collect` gives a conversation: that of an earlier one whose pairs it has, and a file
-        of it, else the next."""
+        """Numbers a conversation between the stages of a run of `collect`: as an earlier one whose pairs it has, and a file of it,
+        else with the next number."""
         for one in numbered:
             if one.number not in taken and set(one.pairs) <= set(pairs) and not files.isdisjoint(one.files):
                 return one.number
@@ -449,7 +449,7 @@ class _Run:
         return len(tasks)
 
     def _has_rows(self, one: ConversationFacts, key: str) -> bool:
-        """Tells whether this run need not render a conversation: its rows, under this key, are written and undamaged."""
+        """Tells the run of `collect` if a conversation needs no rendering: its rows, under this key, are written and undamaged."""
         rows = one.rows
         if rows is None or rows.failure is not None or rows.key != key:
             return False

@@ -135,7 +135,8 @@ def is_dataset(path: str | Path) -> bool:
 
 
 def read_dataset(path: str | Path) -> tuple[Store, Manifest]:
-    """Opens a dataset and reads its manifest. Raises `InputError` if it is no dataset, of another version, or cannot be reached."""
+    """Reads the manifest of the dataset at a path, for all who open one; returns it with the store. Raises `InputError` if it is no
+    dataset, of another version, or cannot be reached."""
     store = Store(str(path))
     try:
         manifest = read_manifest(store)

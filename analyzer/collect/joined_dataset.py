@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from analyzer.collect.dataset_manifest import Facts, Manifest, read_facts
-from analyzer.collect.render_stage import opened
+from analyzer.collect.render_stage import opened_conversation
 from analyzer.collect.stage_tasks_and_facts import ConversationFacts
 from analyzer.collect.whole_dataset_tables import problems_of
 from analyzer.core.byte_origins import PACKED_EXTENT, PACKED_SHARED, PackedOrigins
@@ -53,7 +53,7 @@ def joined(store: Store, manifest: Manifest, chosen: Chosen | None = None, words
         facts = read_facts(store, manifest)
         for one in facts.conversations:
             if one.state is not None:
-                with opened(store, one.state) as analysis:
+                with opened_conversation(store, one.state) as analysis:
                     all_of_them.add_conversation(analysis, _Places(one))
     except StorageError as error:
         raise InputError(str(error)) from None

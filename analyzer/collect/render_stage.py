@@ -83,7 +83,7 @@ def render(task: RenderTask) -> RowsFacts:
     store, one = Store(task.job.dataset), task.conversation
     assert one.state is not None, "what has no case has no rows"
     facts = RowsFacts(task.key)
-    with opened(store, one.state) as analysis:
+    with opened_conversation(store, one.state) as analysis:
         analysis = replace(analysis, capture=replace(analysis.capture, first_time_ns=task.first_time_ns))
         out = _ConversationTables(store, task.job, one, facts)
         stated = metadata_record(analysis.catalogs, analysis.name_tables)
@@ -112,8 +112,8 @@ def host_in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
 
 
 @contextmanager
-def opened(store: Store, state: str) -> Iterator[Analysis]:
-    """Opens the saved case of a conversation to render or join it; fetches it first from object storage."""
+def opened_conversation(store: Store, state: str) -> Iterator[Analysis]:
+    """Opens the saved case of a conversation for the render stage and others; fetches it first from object storage."""
     if store.local is not None:
         yield open_case(store.local / state)
         return

@@ -70,8 +70,8 @@ def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecor
 
 
 def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
-    """Merges host records of the same address into one a machine of the whole dataset. Records with contradicting marks stay
-    apart."""
+    """Merges the host records of all conversations for the table of the whole dataset: one a machine, by address. Records with
+    contradicting marks stay apart."""
     found: dict[str, list[HostRecord]] = {}
     for host in sorted(hosts, key=lambda host: (host.first_time_ns is None, host.first_time_ns or 0)):
         known = found.setdefault(host.ip, [])

@@ -7,12 +7,15 @@ from pathlib import Path
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.limits import Limits
+from analyzer.core.output.json import dumps
 from analyzer.pipeline.run import Engine, analyze
+from analyzer.results.reported_names.counter_name_tables import NameTables
+from analyzer.results.reported_names.counterset_catalog import Catalogs
 from analyzer.results.reported_names.saved_metadata import (
     Metadata,
     looks_like_metadata,
     metadata_from_json,
-    metadata_of,
+    metadata_record,
 )
 
 # Windows has some 250 countersets with 5,000 counters; their names in all languages are far below this.
@@ -37,3 +40,8 @@ def load_metadata(
         return metadata_from_json(data, str(path))
     other = analyze([path], keyring, engine=engine, limits=limits, pdus=False)
     return metadata_of(other.catalogs, other.name_tables, str(path))
+
+
+def metadata_of(catalogs: Catalogs, tables: NameTables, origin: str) -> Metadata:
+    """Returns what another capture reported about counters, as if it were loaded from a metadata file."""
+    return metadata_from_json(dumps(metadata_record(catalogs, tables)), origin)

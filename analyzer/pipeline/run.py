@@ -425,7 +425,7 @@ def _run_over_case(
     hashing: bool,
     redacting: bool,
 ) -> Analysis:
-    """Opens a case: its analysis stands in place of a run over its captures."""
+    """Runs no layers where a case is read: opens it, and its analysis stands in place of a run over its captures."""
     if redacting:
         raise InputError("a case is not redacted", hint="Save it with --redact from its captures.")
     case, *others = sources

@@ -374,11 +374,11 @@ class Shard:
         self._ends.append(self._table.log.end)
         match call.interface.uuid:
             case winreg.INTERFACE:
-                self._shared.handles.update(_places(call, _KEY_HANDLES, _KEYS_GIVEN))
+                self._shared.handles.update(_handles_in_shard(call, _KEY_HANDLES, _KEYS_GIVEN))
                 if (lesson := _names_of(call)) is not None:
                     self._teaches(row, lesson)
             case scmr.INTERFACE:
-                self._shared.handles.update(_places(call, _SERVICE_HANDLES, _SERVICES_GIVEN))
+                self._shared.handles.update(_handles_in_shard(call, _SERVICE_HANDLES, _SERVICES_GIVEN))
             case _:
                 if call.is_perflib and (taught := lesson_of(call)) is not None:
                     self._teaches(row, taught)
@@ -397,8 +397,8 @@ def limits_of_shard(limits: Limits, shares: int) -> Limits:
     return replace(limits, **{name: getattr(limits, name) // shares for name in _SHARED_LIMITS})
 
 
-def _places(call: Call, used: Iterable[str], given: Iterable[str]) -> Iterator[Place]:
-    """Yields the handles, by server, that a call uses and gives out which a worker read in its shard."""
+def _handles_in_shard(call: Call, used: Iterable[str], given: Iterable[str]) -> Iterator[Place]:
+    """Yields for the worker of a shard the handles, by server, that a call read there uses and gives out."""
     server = call.server.ip
     sides = ((call.request, used), *(((call.response, given),) if call.status == 0 else ()))
     for side, names in sides:

@@ -161,7 +161,7 @@ class Lab:
         return sum(entry.answer.opnum >= 0 for entry in self.log)
 
     def fail(self, why: str) -> None:
-        """Notes and tells what went wrong with the probe calls of this step."""
+        """Notes beside the log of the probe's calls what went wrong in this step, and tells it."""
         self.failures.append(f"{self.step}: {why}")
         self.tell(self.failures[-1])
 

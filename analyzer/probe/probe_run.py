@@ -141,7 +141,7 @@ class TcpConnector:
         return BoundStream(TcpStream(self._address, self._timeout_s), credentials)
 
     def close(self) -> None:
-        """Closes nothing: the probe's connections over TCP share nothing."""
+        """Closes nothing at the end of a run of the probe: its connections over TCP share nothing."""
 
 
 class _lost:  # noqa: N801  # a context manager, used like a function

@@ -461,7 +461,7 @@ class Script(Struct):
             talk = self._again(talk)
 
     def _again(self, talk: Talk, level: int = AuthLevel.PRIVACY) -> Talk:
-        """Returns the association of the probe's step, or a new one if the server ended it after the last call."""
+        """Goes on with a step of the script: returns its association, or a new one if the server ended it after the last call."""
         if self.lab.log and not self.lab.log[-1].answer.is_answered:
             return self.lab.join(level) or talk
         return talk

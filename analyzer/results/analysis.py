@@ -311,5 +311,5 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def shown_sessions(self) -> Sequence[SmbSession]:
-        """Returns the SMB sessions of the analysis, or those of the part of it that the user asked for."""
+        """Returns the SMB sessions that this analysis shows: all it has, or those of the part of it that the user asked for."""
         return self.part.sessions if self.part is not None else self.sessions

@@ -111,7 +111,7 @@ class Packets:
 
     @property
     def frames_of_messages(self) -> frozenset[int]:
-        """Returns the ids of the frames that carried the SMB messages."""
+        """Returns the ids of the frames that carried the SMB messages of these captured packets."""
         return frozenset(self._pairs[::2])
 
     def frame(self, frame: int) -> CapturedFrame | None:

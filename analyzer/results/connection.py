@@ -79,7 +79,7 @@ class Logon(Event, frozen=True):
 
     @property
     def outcome(self) -> LogonOutcome:
-        """Returns how the server decided the logon. Code that says how a logon ended uses this property."""
+        """Returns how the server decided the logon to a session or channel. Code that says how a logon ended uses this property."""
         if self.refused is not None:
             return "refused"
         if not self.is_answered:

@@ -196,7 +196,7 @@ _FEWEST_BYTES, _FREE_BYTES = 32, 32 << 10
 
 
 def dump(analysis: Analysis) -> CaseContents:
-    """Dumps an analysis as the contents of a case file."""
+    """Dumps an analysis as tables and a log, the entries that a case file has of it."""
     calls, lists, capture = analysis.calls, _Lists(), analysis.capture
     shared = calls.table.shared
     views = [_packed_view(view, lists) for view in calls.states]
@@ -430,8 +430,9 @@ class _Lists:
         self._numbers: dict[int, int] = {}
         self._alive: list[Sequence[Identifier]] = []
 
-    def first(self, held: Sequence[Identifier]) -> _First:
-        """Returns the number of the saved list of counters, and how many of its first items a query handle held."""
+    def number_and_length(self, held: Sequence[Identifier]) -> _First:
+        """Returns the number that a list of counters has in the saved analysis, and how many of its first items a query handle
+        held."""
         whole = held.whole if isinstance(held, Held) else held
         number = self._numbers.get(id(whole))
         if number is None:
@@ -442,8 +443,8 @@ class _Lists:
 
 
 def _packed_view(view: QueryView, lists: _Lists) -> _SavedState:
-    in_order = lists.first(view.blocks.held) if isinstance(view.blocks, InOrder) else None
-    held = lists.first(view.held) if view.held is not None else None
+    in_order = lists.number_and_length(view.blocks.held) if isinstance(view.blocks, InOrder) else None
+    held = lists.number_and_length(view.held) if view.held is not None else None
     blocks = {} if in_order is not None else dict(view.blocks)
     return _SavedState(view.handle, view.number, view.counterset, view.id_source, view.unknown, held, in_order, blocks)
 

@@ -16,6 +16,7 @@ from analyzer.pipeline import segment_sources as segments_module
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.layer_chain import LayerChain
 from analyzer.pipeline.live_reading import stream
+from analyzer.pipeline.loaded_metadata import metadata_of
 from analyzer.pipeline.packet_rereading import follow_messages
 from analyzer.pipeline.run import (
     _LISTED_COST,
@@ -26,7 +27,6 @@ from analyzer.pipeline.run import (
     tickets_in,
 )
 from analyzer.results.analysis import CaptureFacts
-from analyzer.results.reported_names.saved_metadata import metadata_of
 from analyzer.transport.channel.channels import ChannelClosed
 from analyzer.transport.packet.segment import SegmentBatch
 from tests import truth

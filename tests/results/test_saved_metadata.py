@@ -14,7 +14,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.call_contents.raw_samples import sample_records
-from analyzer.pipeline.loaded_metadata import load_metadata
+from analyzer.pipeline.loaded_metadata import load_metadata, metadata_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.reported_names.counter_name_tables import NameTables
 from analyzer.results.reported_names.counterset_catalog import Catalog, Catalogs
@@ -22,7 +22,6 @@ from analyzer.results.reported_names.saved_metadata import (
     Metadata,
     fill_from_metadata,
     metadata_from_json,
-    metadata_of,
     metadata_record,
 )
 from tests import truth

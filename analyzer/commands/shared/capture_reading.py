@@ -118,7 +118,7 @@ class CaptureReading(Struct, frozen=True):
 
     @property
     def stated(self) -> dict[str, str]:
-        """Returns the given options that decide what a command reads of a capture, as a case states them."""
+        """Returns, as a case states them, the options given for this reading of captures that decide what is read."""
         given = {
             "engine": self.engine,
             "read-frames": self.bound.frames if self.bound is not None else None,
@@ -367,7 +367,7 @@ def pseudonyms_of(redact: bool, key: str | None) -> Pseudonyms | None:
 
 
 def _typed_keyring(option: str, **values: Any) -> Keyring:
-    """Makes the keyring to read captures with from keys that the user typed in an option; a mistake in them is wrong usage."""
+    """Makes the keyring of a `CaptureReading` from keys that the user typed; a mistake in them is wrong usage."""
     from analyzer.auth.keyring import Keyring
 
     try:

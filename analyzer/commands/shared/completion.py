@@ -27,8 +27,8 @@ MADE = {MANUAL: "pcq-analyzer(1), for man -l -", LIMITS: "What bounds an analysi
 
 
 def pages() -> dict[str, Path]:
-    """Returns the pages of the documentation that complete a word, by name: those in the installed package, or those of the
-    checkout."""
+    """Returns by name the pages of the documentation, which complete what is typed in a shell: those in the installed package, or
+    those of the checkout."""
     installed = _PACKAGE / "_docs"
     if installed.is_dir():
         found = list(installed.glob("*.md"))

@@ -494,7 +494,7 @@ class CallSelection(Struct, frozen=True):
         return self.selection.selected_analysis(analysis)
 
     def finds(self, analysis: Analysis) -> Callable[[], bool]:
-        """Returns a function that tells whether the options select calls of some kind, and there are some."""
+        """Returns for a command a function that tells whether its options select calls of some kind, and there are some."""
         return lambda: self.selection.finds(analysis)
 
 

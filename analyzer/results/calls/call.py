@@ -555,7 +555,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def request_code(self) -> int | None:
-        """Returns the RequestCode of a call of PerflibV2QueryCounterSetRegistrationInfo, None for other calls."""
+        """Returns the RequestCode in this call's request: None but for a `Call` of PerflibV2QueryCounterSetRegistrationInfo."""
         code = self.request.params.get("RequestCode") if self.is_perflib and self.request is not None else None
         return code if isinstance(code, int) else None
 
@@ -590,7 +590,7 @@ class HasParams(Protocol):
 
 
 def key_handle_uuid(request: HasParams | None, response: HasParams | None) -> str | None:
-    """Returns the UUID of the registry key handle or service handle that a call uses or returns."""
+    """Returns the UUID of the registry key handle or service handle that a `Call` or held call uses or returns."""
     named = ((request, _USED), (response, _GIVEN))
     return next((found for side, names in named for name in names if (found := handle_of(side, name))), None)
 

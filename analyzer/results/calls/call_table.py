@@ -394,7 +394,7 @@ class CallTable:
         return row, tuple([MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]), frame, place
 
     def held(self, places: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
-        """Yields held calls at positions of the table, block by block; None for a call that must be read as a `Call`."""
+        """Yields rows of this table of calls as held calls, block by block; None for a call that must be read as a `Call`."""
         return chain.from_iterable(HeldCalls(self, pdus=pdus).stretches(places))
 
     def rare(self, at: int) -> RareOfCall:
@@ -415,7 +415,7 @@ class CallTable:
         return self.read(at, 0, None)
 
     def read(self, at: int, number: int, query: QueryView | None) -> Call:
-        """The call at a position of the table, with its number and the state of its query handle."""
+        """Makes a `Call` of a row of the table of calls, with its number and the state of its query handle."""
         columns = self._columns.row(at)
         context, opnum, method, call_id, context_id, state, status, fault, smb, key_number, *rest = columns[
             :OWN_OF_CALL
@@ -493,7 +493,7 @@ class CallTable:
         )
 
     def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:
-        """Returns the PDUs of a stored call that were carried or unsealed in different ways; `row` describes all of them."""
+        """Returns of a call in the table the PDUs that were carried or unsealed in different ways; `row` describes all of them."""
         return [self._stored(one, plains) for one, plains in rare.apart]
 
     def _stored(self, row: PdusRow, plains: PackedPlains | None) -> Pdus:
@@ -533,7 +533,7 @@ def _rare_of_side(side: Side, plains: PackedPlains | None, apart: Sequence[Any] 
 
 
 def altered_rows(calls: CallTable) -> npt.NDArray[np.bool_]:
-    """Returns an array that says for every row of a table of calls whether others may have changed the call (`is_altered`)."""
+    """Returns an array that says for every call in a table of calls whether others may have changed it (`is_altered`)."""
     import numpy as np
 
     by_smb = np.array([is_altered(smb, None) for smb in calls.shared.smbs], np.bool_)
@@ -630,7 +630,7 @@ class _StoredPdus(Pdus):
         return getattr(self, name)
 
     def is_of(self, calls: CallTable) -> bool:
-        """Whether the stored PDUs lie in the log of this table of calls."""
+        """Whether this table of calls has stored the PDUs: they lie in its log."""
         return self._calls is calls
 
     def __len__(self) -> int:

@@ -251,7 +251,7 @@ class HeldCalls:
         return made
 
     def _decoded(self, params: bytes) -> dict[str, Any]:
-        """Returns the decoded parameters of a held call's side. Equal parameters share one object, which nobody changes."""
+        """Unpacks the parameters that a row has for a side of a held call. Equal ones share one object, which nobody changes."""
         found: dict[str, Any] = PARAMS_DECODER.decode(params) if params else {}
         if len(params) <= _PARAMS_LENGTH:
             if len(self._params) == _PARAMS_KEPT:

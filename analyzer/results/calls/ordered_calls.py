@@ -92,8 +92,8 @@ class OrderedCalls(Sequence[Call]):
                 firsts.append(number)
         return firsts
 
-    def shared(self, number: int) -> tuple[int, int]:
-        """Returns the numbers of two values that a call shares with others: its `context`, and how SMB carried it."""
+    def shared_values(self, number: int) -> tuple[int, int]:
+        """Returns for a call, by its number in order, the numbers of two shared values: its `context`, and how SMB carried it."""
         at, table = self.order[number - 1], self.table
         return table.number("context", at), table.number("smb", at)
 

@@ -127,7 +127,7 @@ class Spot(Struct, frozen=True):
     words: Words
 
     def meaning(self, data: bytes) -> str | None:
-        """The meaning of a displayed field's value in the bytes of a layer."""
+        """The meaning of a value in the bytes of a layer, of the field that this display record describes."""
         raw = data[self.start : self.stop]
         return self.words(number_read(raw, self.reads) if self.reads in NUMBERS else raw)
 
@@ -158,8 +158,8 @@ class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def telling(self) -> tuple[Spot, ...]:
-        """The spots in the form of displayed layers whose bytes may have a meaning. Raw values of counters have none: these are
-        most spots."""
+        """The spots in a form, among the display records, whose bytes may have a meaning. Raw values of counters have none: these
+        are most spots."""
         return tuple([spot for spot in self.spots if not getattr(spot.words, "is_silent", False)])
 
     @cached_property
@@ -201,12 +201,12 @@ class LayerBytes(Discreet, frozen=True, kw_only=True):
 
     @property
     def frames(self) -> tuple[tuple[int, int], ...]:
-        """File and number of each frame that carried the displayed layer, in order, each once."""
+        """File and number of each frame that the display record of a layer has, in order, each once."""
         return tuple(dict.fromkeys((run.file, run.frame) for run in self.runs))
 
     def runs_at(self, start: int, stop: int) -> Iterator[Run]:
-        """The runs where the layer's bytes from `start` to `stop` were captured, cut to that range where each byte has its
-        place."""
+        """The runs in the display record of a layer where its bytes from `start` to `stop` were captured, cut to that range where
+        each byte has its place."""
         # Runs are in the order of the bytes: none begins or ends before the one before it does.
         reached = slice(bisect_right(self.runs, start, key=_stop_of), bisect_left(self.runs, stop, key=_start_of))
         for run in self.runs[reached]:

@@ -33,19 +33,21 @@ class Described(Struct):
 
     @property
     def named(self) -> Named:
-        """Returns both names of a counter or counterset. If the neutral English one is known, the other is not English."""
+        """Returns both names that the catalog has of a counter or counterset. If the neutral English one is known, the other is not
+        English."""
         wants_english = self.english is None
         language, local = self.names.first(lambda lcid: is_english(lcid) == wants_english)
         return Named(self.english, local, language)
 
     @property
     def label(self) -> str | None:
-        """Returns the name of a counter or counterset for people: the neutral English one if known, else one asked for."""
+        """Returns the name that the catalog has of a counter or counterset for people: the neutral English one if known, else one
+        asked for."""
         return self.english.text if self.english is not None else self.name
 
     @property
     def name(self) -> str | None:
-        """The name of a counter or counterset in a language asked for."""
+        """The name that the catalog has of a counter or counterset in a language asked for."""
         local = self.named.local
         return local.text if local is not None else None
 
@@ -174,7 +176,7 @@ class Catalog:
             known[number] = name if known.get(number, name) == name else None
 
     def instance(self, guid: str, number: int) -> str | None:
-        """Returns the name of a counterset's instance, if all captured lists agree on it."""
+        """Returns the name that the catalog has of a counterset's instance, if all captured lists agree on it."""
         entry = self.countersets.get(guid)
         return entry.instances.get(number) if entry is not None else None
 

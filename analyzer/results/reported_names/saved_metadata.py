@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.output.json import dumps
 from analyzer.results.analysis import Analysis
 from analyzer.results.methods import perflib, winreg
 from analyzer.results.records.record_types import Record, Value, doc
@@ -197,11 +196,6 @@ def metadata_from_json(data: bytes, origin: str) -> Metadata:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise InputError(f"{origin} is no metadata file: {what}") from None
     return Metadata(origin, servers)
-
-
-def metadata_of(catalogs: Catalogs, tables: NameTables, origin: str) -> Metadata:
-    """Returns what another capture reported about counters, as if it came from a metadata file."""
-    return metadata_from_json(dumps(metadata_record(catalogs, tables)), origin)
 
 
 _Kind = TypeVar("_Kind")

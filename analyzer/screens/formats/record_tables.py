@@ -75,7 +75,7 @@ def merged_schema(kinds: Iterable[type[Record]]) -> Mapping[str, pl.DataType]:
 
 
 def table_of_records(kind: type[Record], records: Iterable[Record]) -> pl.DataFrame:
-    """Makes a table of records of one type; it has the columns of the type, also without records."""
+    """Makes a table of the records that a screen or dataset has of one type, with the columns of the type, also without records."""
     columns = columns_of(kind)
     cells: list[Row] = [[] for _ in columns]
     plan = _Plan.of_columns(columns)

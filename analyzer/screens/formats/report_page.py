@@ -147,7 +147,7 @@ class RecordBlock:
 
     @property
     def heads(self) -> bytes:
-        """Returns the list of the records without buffers."""
+        """Returns for the report page the list of the records without buffers."""
         return exact_text(b"[%b]" % b",".join(self._heads))
 
     @property
@@ -179,8 +179,8 @@ class RecordBlock:
 
 
 def record_blocks(analysis: Analysis, with_buffers: Sequence[int | None]) -> Iterator[RecordBlock]:
-    """Yields the records of calls for the report page in blocks. `with_buffers` has the number of each call whose buffers are in
-    the page, None for another one, up to the last: the buffers of a long poll are longer than all else."""
+    """Yields for the HTML of the report page the records of calls in blocks. `with_buffers` has the number of each call whose
+    buffers are in the page, None for another one, up to the last: the buffers of a long poll are longer than all else."""
     made = CallRecords(analysis, for_json=True)
     numbers = range(1, len(analysis.calls) + 1)
     for at in range(0, len(numbers), HEADS_IN_BLOCK):
@@ -378,7 +378,7 @@ class ValueBlocks(Struct, frozen=True):
 
     @property
     def most_detail_bytes(self) -> int:
-        """Returns how many bytes the layers of calls may take in the report page."""
+        """Returns how many bytes the layers of calls may take in the HTML of the report page."""
         return MAX_DETAIL_BYTES_OF_A_LONG_POLL if self.is_long else MAX_DETAIL_BYTES
 
 
@@ -474,8 +474,8 @@ def data_head(head: Mapping[str, Any]) -> bytes:
 
 
 def _calls(report: Report, values: ValueBlocks) -> Iterator[bytes]:
-    """Yields the layers and records of calls on the report page, as many as a browser holds; last, how many calls have layers, and
-    what was left out of the series."""
+    """Yields for the HTML of the report page the layers and records of calls, as many as a browser holds; last, how many calls
+    have layers, and what was left out of the series."""
     analysis = report.analysis
     numbers = calls_with_layers(analysis, values.most_details)
     held = 0

@@ -397,7 +397,7 @@ class Shared:
         """Returns the facts that stand beside the sides of a call on the report page: the number of their outline, then each text
         or its number."""
         own = tuple(frame_facts(call, analysis))
-        key = (*analysis.calls.shared(call.number), *[fact.label for fact in own])
+        key = (*analysis.calls.shared_values(call.number), *[fact.label for fact in own])
         id = id_fact(call)
         if (known := self._facts.get(key)) is None:
             before, after = shared_facts(call)

@@ -154,7 +154,7 @@ def _texts_of(schema: Mapping[str, Any]) -> dict[str, _ColumnTexts]:
 
 
 def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.DataFrame]:
-    """Yields tables of samples of about `ROWS_AT_ONCE` rows; at least one, which may be empty."""
+    """Lays samples out in tables of about `ROWS_AT_ONCE` rows to write, and yields them; at least one, which may be empty."""
     made = 0
     tables = _Samples()
     waiting: list[SampleChunk | SampleRecord] = []

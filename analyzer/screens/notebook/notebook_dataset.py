@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from analyzer.collect.dataset_manifest import Facts, Manifest, read_dataset, read_facts
 from analyzer.collect.dataset_schemas import PARTITIONED, STORED, TABLES, restored
 from analyzer.collect.joined_dataset import joined
-from analyzer.collect.render_stage import Numbering, add_judged, findings_of, host_in_dataset, opened
+from analyzer.collect.render_stage import Numbering, add_judged, findings_of, host_in_dataset, opened_conversation
 from analyzer.collect.stage_tasks_and_facts import ConversationFacts, Judged
 from analyzer.collect.whole_dataset_tables import coverage_of, merged_hosts
 from analyzer.core.caches import cached_property
@@ -413,7 +413,7 @@ class Dataset:
         from analyzer.screens.notebook.notebook_capture import Capture
 
         assert one.state is not None
-        with opened(self._store, one.state) as analysis:
+        with opened_conversation(self._store, one.state) as analysis:
             return Capture(analysis)
 
     def _parts(self) -> _Loaded:
@@ -451,7 +451,8 @@ class Dataset:
         return lambda: joined(self._store, self.manifest, shown, self._words)
 
     def _made(self, name: str, make: Callable[[Capture], pl.DataFrame]) -> pl.LazyFrame:
-        """Returns the dataset's table of this name, made from conversations when it is collected, with the dataset's numbers."""
+        """Returns for a notebook the dataset's table of this name, made from conversations when it is collected, with the dataset's
+        numbers."""
         parts = self._parts()
         return _lazy(
             TABLES[name],

@@ -62,7 +62,7 @@ MAX_TREE_BYTES = 1 << 20
 
 
 def call_view(analysis: Analysis, number: int) -> CallView:
-    """Returns the view of call `number`, taken apart into layers. Raises `InputError` if there is no such call."""
+    """Takes call `number` apart into the layers of both sides. Raises `InputError` if there is no such call."""
     call = the_call(analysis, number)
     return CallView(
         row_of(call, analysis), tuple(facts_beside_layers(call, analysis)), tuple(side_views(call, analysis.packets))

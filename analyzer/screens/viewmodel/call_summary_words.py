@@ -473,7 +473,7 @@ def _registry_answer_words(call: Call, side: Side) -> str:
 
 
 def fault_words(fault: int) -> str:
-    """Names the status of a DCERPC fault, else its number."""
+    """Says for people with which fault a call was answered: the name of its status, else its number."""
     return fault_name(fault) or hex(fault)
 
 
@@ -510,7 +510,7 @@ def service_request_words(call: Call) -> str:
     name = f'"{_text(call.path)}"' if call.path is not None else ""
     words = [name] if name else []
     if opnum in CREATING or opnum in CHANGING:
-        return f"{name} {', '.join(_settings(params))}".strip()
+        return f"{name} {', '.join(_service_words(params))}".strip()
     if opnum in STARTING and params.get("argv"):
         words.append("with " + ", ".join(f'"{_text(one)}"' for one in params["argv"]))
     if opnum == ScmrOpnum.CONTROL_SERVICE:
@@ -528,12 +528,12 @@ def service_answer_words(call: Call) -> str:
         return STATES.get(state, f"state {state}") + (f", exit code {code}" if code else "")
     config = params.get("lpServiceConfig")
     if call.opnum in QUERYING and isinstance(config, dict) and call.status == 0:
-        return ", ".join(_settings(config))
+        return ", ".join(_service_words(config))
     return ""
 
 
-def _settings(params: dict[str, Any]) -> list[str]:
-    """Describes in words a service's configuration: what it runs, as whom and when, as far as it is stated."""
+def _service_words(params: dict[str, Any]) -> list[str]:
+    """Words for the summary of a call about a service's configuration: what it runs, as whom and when, as far as it is stated."""
     found = []
     if display := params.get("lpDisplayName"):
         found.append(f'shown as "{_text(display)}"')

@@ -258,7 +258,7 @@ def _reading(
 
 
 def _decided(one: CalibrationCall, single: set[Any]) -> Iterator[tuple[str, str]]:
-    """Yields the points that one buffer of a calibration decides, each with the reading it shows."""
+    """Yields the points that one buffer stored beside PDH's values decides, each with the reading it shows."""
     data = one.data
     match one.kind:
         case "string-table" if len(data) >= 8:

@@ -43,10 +43,10 @@ class _PlottedReadings(Struct):
         calls = np.array([answer.call for answer in batch.answers], np.int32)[batch.answer[:count]]
         self.times_ns.update((answer.call, answer.time_ns) for answer in batch.answers)
         has_value = batch.why[:count] == 0
-        self.batches.append((numbers, calls, batch.value[:count].copy(), has_value, self._said(batch, count)))
+        self.batches.append((numbers, calls, batch.value[:count].copy(), has_value, self._remarks(batch, count)))
 
-    def _said(self, batch: Batch, count: int) -> _Column:
-        """Returns the number of the remark on each of the first `count` readings."""
+    def _remarks(self, batch: Batch, count: int) -> _Column:
+        """Returns for a plot the number of the remark on each of the first `count` readings."""
         missed = np.where(batch.previous_call[:count] != 0, batch.missed[:count], 0)
         keys: _Column = missed * len(batch.reasons) + batch.reason[:count]
         keys = (keys * len(FLAGS) + batch.flags[:count]) * len(WHYS) + batch.why[:count]

@@ -163,7 +163,7 @@ def unread(analysis: Analysis, met: CallsMet | None = None) -> bool:
 
 
 def may_hide(problem: Problem, others: FrameSet) -> bool:
-    """Tells whether a problem may hide a performance call: a loss that is not entirely in calls of other interfaces."""
+    """Tells whether a problem may leave a performance call unread: a loss that is not entirely in calls of other interfaces."""
     return problem.kind in _LOSSES and not (problem.frames and others.issuperset(problem.frames))
 
 

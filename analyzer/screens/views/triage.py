@@ -70,7 +70,7 @@ class Triage:
         )
 
     def read(self) -> None:
-        """Reads every file to triage now, before anything is shown; keeps only their records."""
+        """Has the view read every file to triage now, before it shows anything; it keeps only their records."""
         self._kept = list(self._triaged())
 
     def _triaged(self) -> Iterator[Triaged]:

@@ -61,5 +61,5 @@ class OfSamples(OfCapture):
     __slots__ = ()
 
     def chunks(self) -> Iterator[SampleChunk | SampleRecord]:
-        """Yields what every view of raw samples shows: chunks if those of an answer are columns (`sample_chunks`), else records."""
+        """Each view of this type yields what it shows: chunks if an answer comes as columns (`sample_chunks`), else records."""
         raise NotImplementedError
