@@ -43,7 +43,7 @@ from analyzer.results.calls.call_row_columns import STATES
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.results.security import Decryption, Identity
-from analyzer.screens.viewmodel.unread import nothing_found
+from analyzer.screens.viewmodel.unread import no_performance_call_words
 from analyzer.transport.packet.frame_tallies import Tallies
 
 # --------------------------------------------------------------------------------------------------------- missing keys
@@ -150,7 +150,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
         sessions=sessions,
         bound=bound,
         tallies=tallies,
-        shows=nothing_found(analysis) is None,
+        shows=no_performance_call_words(analysis) is None,
         known_as=_known_as(analysis, numbers),
     )
     if len(analysis.calls) or analysis.sessions or analysis.logons or analysis.problems:

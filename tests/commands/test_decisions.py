@@ -81,7 +81,7 @@ def what_was_read_decides_the_exit_code(sentence=None, unreadable=False, unread=
     """And what is said; behind that, the exit code where what was read is enough."""
     asked = None if asked_for is None else lambda: asked_for
     with pytest.MonkeyPatch.context() as patch, redirect_stderr(io.StringIO()) as said:
-        for name, found in (("nothing_found", sentence), ("unreadable", unreadable), ("unread", unread)):
+        for name, found in (("no_performance_call_words", sentence), ("unreadable", unreadable), ("unread", unread)):
             patch.setattr(f"{READ}.{name}", lambda *_, found=found: found)
         code = exit_codes.exit_of(None, strict=strict, asked_for=asked)
         return [

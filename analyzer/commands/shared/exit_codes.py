@@ -50,9 +50,9 @@ def exit_of(
     what they hold. If there is no performance call, `asked_for` tells whether the command has shown calls that the user asked for
     by name. `met` are the calls of an analysis that holds none.
     """
-    from analyzer.screens.viewmodel.unread import nothing_found, unread, unreadable
+    from analyzer.screens.viewmodel.unread import no_performance_call_words, unread, unreadable
 
-    sentence = None if is_enough else nothing_found(analysis, met)
+    sentence = None if is_enough else no_performance_call_words(analysis, met)
     if sentence is not None and asked_for is not None and asked_for():
         sentence = None
     if sentence is not None:

@@ -49,7 +49,7 @@ from analyzer.results.records.difference import (
     PropertyDifference,
     WhyNotCompared,
 )
-from analyzer.transport.rpc.rpc_names import fault_name
+from analyzer.transport.rpc.rpc_names import fault_words
 
 # ------------------------------------------------------------------------------------------------------------------ fields
 
@@ -381,7 +381,7 @@ class PairComparison:
         """Notes a difference between the outcomes of two calls: different faults, or a fault and an answer."""
         if a.fault != b.fault:
             words = [
-                f"fault {fault_name(call.fault) or hex(call.fault)}"
+                fault_words(call.fault)
                 if call.fault is not None
                 else status_name(call.status)
                 if call.status is not None

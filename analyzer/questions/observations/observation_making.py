@@ -24,7 +24,7 @@ from analyzer.results.methods.return_kinds import ReturnKind
 from analyzer.results.next_command import next_command
 from analyzer.results.records.observation import Confidence, ObservationKind, Severity
 from analyzer.results.records.statistics import Who
-from analyzer.transport.rpc.rpc_names import fault_name
+from analyzer.transport.rpc.rpc_names import fault_words
 
 if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Mask, Numbers
@@ -240,7 +240,7 @@ def _outcomes(calls: ShownCalls) -> Numbers:
 def _refusal(status: int, kind: int, fault: int) -> str:
     """Returns the name of the status or fault that refused a call, for making an observation of it."""
     if fault >= 0:
-        return f"fault {fault_name(fault) or hex(fault)}"
+        return fault_words(fault)
     return ReturnKind(kind).words_of(status)
 
 

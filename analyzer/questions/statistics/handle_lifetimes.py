@@ -44,7 +44,7 @@ from analyzer.results.records.handle import (
 )
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counterset_catalog import Catalog
-from analyzer.transport.rpc.rpc_names import fault_name
+from analyzer.transport.rpc.rpc_names import fault_name, fault_words
 
 if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Numbers
@@ -78,6 +78,12 @@ class HandleCall(Struct, frozen=True):
     @property
     def succeeded(self) -> bool:
         return self.state == "complete" and self.status == 0
+
+    @property
+    def fault_words(self) -> str:
+        """Says with which fault the call on the handle ended. It must have ended with one."""
+        assert self.fault is not None
+        return fault_words(self.fault)
 
 
 class HandleEvents(Sequence[HandleCall]):

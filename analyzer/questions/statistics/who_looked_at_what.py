@@ -62,7 +62,7 @@ from analyzer.results.reported_names.counter_name_tables import (
     value_in_words,
 )
 from analyzer.results.reported_names.counterset_catalog import Catalog
-from analyzer.transport.rpc.rpc_names import fault_name
+from analyzer.transport.rpc.rpc_names import fault_words
 
 if TYPE_CHECKING:
     pass
@@ -536,7 +536,7 @@ def _ending(call: Call, *, is_damaged: bool) -> str:
     """Returns in words why a call of an activity showed nothing."""
     match call.outcome:
         case "refused" if call.fault is not None:
-            return f"fault {fault_name(call.fault) or hex(call.fault)}"
+            return fault_words(call.fault)
         case "refused":
             assert call.status is not None
             return "too small a buffer" if call.asks_size else win32_name(call.status) or f"error {call.status}"

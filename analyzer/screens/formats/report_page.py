@@ -268,7 +268,7 @@ def audit_block(report: Report) -> Iterator[bytes]:
     rest = {
         "alike": list(numbers),
         "coverage": report.coverage(),
-        "nothing": None if numbers else report.nothing_found(),
+        "nothing": None if numbers else report.no_finding_words(),
     }
     yield b"]," + dumps(rest)[1:]
 

@@ -15,7 +15,7 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.records.display_records import LayerBytes, Node
 from analyzer.screens.viewmodel.call_layers import call_view
 from analyzer.screens.viewmodel.overview import account_lines
-from analyzer.screens.viewmodel.placed_findings import nothing_found
+from analyzer.screens.viewmodel.placed_findings import no_finding_words
 from analyzer.screens.views.show import placed_words
 
 # The rest of larger layers and longer trees is only counted.
@@ -161,5 +161,5 @@ def findings_html(findings: Any, coverage: Any) -> str:
     rows = findings.head(_MOST_LINES * 2).select("rule", "verdict", "call", "message").rows()
     more = f"<p>... {findings.height - len(rows):,} more findings</p>" if findings.height > len(rows) else ""
     if not rows:
-        return f"<p>{text_of(nothing_found(dict(coverage['verdict'].value_counts().rows())))}</p>"
+        return f"<p>{text_of(no_finding_words(dict(coverage['verdict'].value_counts().rows())))}</p>"
     return table_of(("rule", "verdict", "call", "what was seen"), rows) + more

@@ -39,7 +39,7 @@ from analyzer.results.methods.scmr import (
 from analyzer.results.methods.winreg import ERROR_MORE_DATA, WinregOpnum
 from analyzer.results.reported_names.counter_name_tables import NameTable, table_language, value_in_words
 from analyzer.results.reported_names.counterset_catalog import Catalog
-from analyzer.transport.rpc.rpc_names import fault_name
+from analyzer.transport.rpc.rpc_names import fault_words
 
 if TYPE_CHECKING:
     from analyzer.questions.audit.rule_registry import Requirement
@@ -57,7 +57,7 @@ REDACTED = "redacted: names and addresses are pseudonyms"
 def status_words(call: Call) -> str:
     """Says in words how a call ended: `ERROR_SUCCESS`, `fault nca_s_op_rng_error`, `no answer`, `sealed`."""
     if call.fault is not None:
-        return f"fault {fault_name(call.fault) or hex(call.fault)}"
+        return fault_words(call.fault)
     if call.status is not None:
         return call.return_kind.words_of(call.status)
     if call.state == "request-only":
@@ -470,11 +470,6 @@ def _registry_answer_words(call: Call, side: Side) -> str:
     if opnum == WinregOpnum.BASE_REG_CREATE_KEY:
         return {1: "created", 2: "was there"}.get(params.get("lpdwDisposition") or 0, "")
     return ""
-
-
-def fault_words(fault: int) -> str:
-    """Says for people with which fault a call was answered: the name of its status, else its number."""
-    return fault_name(fault) or hex(fault)
 
 
 def section_words(requirement: Requirement) -> str:

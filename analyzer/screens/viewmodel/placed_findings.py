@@ -50,7 +50,7 @@ def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:
     return tuple(SectionCoverage(section, dict(verdicts)) for section, verdicts in sections.items())
 
 
-def nothing_found(verdicts: Mapping[str, int]) -> str:
+def no_finding_words(verdicts: Mapping[str, int]) -> str:
     """Says in place of the placed findings, if there is none, how many requirements could be judged. `verdicts` are their
     counts."""
     judged = sum(verdicts.get(verdict, 0) for verdict in JUDGED)

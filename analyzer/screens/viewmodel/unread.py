@@ -71,7 +71,7 @@ class CallsMet:
                 self.others.update(side.frames)
 
 
-def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None:
+def no_performance_call_words(analysis: Analysis, met: CallsMet | None = None) -> str | None:
     """Says why nothing was read of a capture that is to be shown, and what it holds instead. Returns None if there is a performance
     call, or something that may hide one. `met` are its calls if `analysis` does not hold them."""
     if met is None:

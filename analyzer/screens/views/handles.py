@@ -20,7 +20,7 @@ from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.statistics import PollStatsRecord
 from analyzer.results.reported_names.counterset_catalog import Catalog
-from analyzer.screens.viewmodel.call_summary_words import counterset_words, fault_words
+from analyzer.screens.viewmodel.call_summary_words import counterset_words
 from analyzer.screens.views.stats import duration
 from analyzer.screens.views.text_report import doubt_lines, folded, nothing_passes, problem_lines, safe, styled
 from analyzer.screens.views.view_type import OfCapture
@@ -160,7 +160,7 @@ def _event_words(events: list[HandleCall]) -> str:
 
 def _outcome(event: HandleCall) -> str:
     if event.fault is not None:
-        return f" ⇒ fault {fault_words(event.fault)}"
+        return f" ⇒ {event.fault_words}"
     if event.state != "complete":
         return f" ⇒ {event.state}"
     if event.status:

@@ -14,7 +14,7 @@ from analyzer.questions.processes.process_records import ProcessValues
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.display_records import FindingView, Overview, SectionCoverage
 from analyzer.screens.viewmodel.overview import overview_of
-from analyzer.screens.viewmodel.placed_findings import coverage_views, findings_of_calls, nothing_found
+from analyzer.screens.viewmodel.placed_findings import coverage_views, findings_of_calls, no_finding_words
 from analyzer.screens.views.view_type import OfCapture
 
 
@@ -57,6 +57,6 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
         """Returns for `report` the coverage of each section; call it after all of its findings were made."""
         return coverage_views(self.audit)
 
-    def nothing_found(self) -> str:
+    def no_finding_words(self) -> str:
         """Says for a `report` without a finding how many requirements could be judged."""
-        return nothing_found(sum((Counter(one.verdicts) for one in self.coverage()), Counter[str]()))
+        return no_finding_words(sum((Counter(one.verdicts) for one in self.coverage()), Counter[str]()))

@@ -20,7 +20,7 @@ from analyzer.results.records.statistics import Who
 from analyzer.results.records.triage import TriageProcess, TriageSummary
 from analyzer.screens.viewmodel.call_summary_words import REDACTED, parent_words
 from analyzer.screens.viewmodel.overview import account_lines
-from analyzer.screens.viewmodel.unread import nothing_found
+from analyzer.screens.viewmodel.unread import no_performance_call_words
 from analyzer.screens.views.text_report import folded, safe, styled
 
 _STYLES: dict[Severity, str] = {"high": "bold red", "medium": "yellow", "info": "cyan"}
@@ -87,7 +87,9 @@ class Triage:
                 yield self._counted(unreadable(text_of_path(file), text))
                 continue
             # A case has the names of its captures.
-            yield self._counted(triage(analysis, ", ".join(analysis.capture.files), nothing_found(analysis)))
+            yield self._counted(
+                triage(analysis, ", ".join(analysis.capture.files), no_performance_call_words(analysis))
+            )
 
     def _counted(self, one: Triaged) -> Triaged:
         self._outcomes[one.file.outcome] += 1

@@ -61,7 +61,7 @@ from analyzer.transport.rpc.pdu import (
     parse_damaged_bind,
 )
 from analyzer.transport.rpc.presentations import Presentations, is_features
-from analyzer.transport.rpc.rpc_names import bind_nak_reason, bind_result_reason, fault_name, syntax_name
+from analyzer.transport.rpc.rpc_names import bind_nak_reason, bind_result_reason, fault_words, syntax_name
 from analyzer.transport.rpc.security_table import Security, SecurityTable
 
 # ------------------------------------------------------------------------------------------------------------- association
@@ -308,7 +308,7 @@ class Association:
                 self._marks.request(self._channel, header, head, part.piece, part.start, out)
             self._calls.request(header, head, part, out)
         elif head.status is not None and self._answers_offer(header):
-            why = f"fault {fault_name(head.status) or hex(head.status)}"
+            why = fault_words(head.status)
             self._refused(header.call_id, "fault", head.status, why, part.data, out)
         else:
             self._calls.response(header, head, part, out)

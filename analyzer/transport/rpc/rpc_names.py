@@ -317,6 +317,11 @@ def fault_name(status: int) -> str | None:
     return _FAULTS.get(status) or win32_name(status)
 
 
+def fault_words(status: int) -> str:
+    """Says for people that a call ended in a DCERPC fault with this status: `fault nca_s_op_rng_error`, `fault 0x1c00001e`."""
+    return f"fault {fault_name(status) or hex(status)}"
+
+
 def fault_numbers() -> dict[str, int]:
     """Returns the status of each DCERPC fault name. The names are in capitals."""
     return win32_numbers() | {name.upper(): status for status, name in _FAULTS.items()}

@@ -20,7 +20,7 @@ from analyzer.core.printable_text import counted
 from analyzer.results.connection import Channel, Logon
 from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity, RefusedBy
 from analyzer.transport.rpc.pdu import SecTrailer
-from analyzer.transport.rpc.rpc_names import NOT_AUTHENTICATED, fault_name
+from analyzer.transport.rpc.rpc_names import NOT_AUTHENTICATED, fault_words
 
 _MECHANISMS = {
     AuthType.NONE: "none",
@@ -166,7 +166,7 @@ class Security:
         self._last_time_ns = max(self._last_time_ns, until_ns)
         if self._is_answered or self._refusal is not None:
             return
-        words = f"fault {fault_name(fault) or hex(fault)}, frame {number_of(frames[0])}"
+        words = f"{fault_words(fault)}, frame {number_of(frames[0])}"
         if fault in NOT_AUTHENTICATED:
             self._refusal = ("fault", fault, f"refused by {words}")
         elif self._first_fault is None:

@@ -11,7 +11,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import Bound
 from analyzer.results.records.record_types import Endpoint
-from analyzer.screens.viewmodel.unread import nothing_decrypted, nothing_found, unread
+from analyzer.screens.viewmodel.unread import no_performance_call_words, nothing_decrypted, unread
 from analyzer.transport.tcp.stream_events import Connection, Recognised
 from tests.build.calls import CHANNEL, Calls, analysis_of, sealed, winreg
 
@@ -31,7 +31,7 @@ CONNECTION = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445
     ],
 )
 def test_what_there_is_instead_is_said_in_a_sentence(events: list[Event], stated: str) -> None:
-    assert nothing_found(analysis_of(*events)) == f"made.pcap holds {stated}"
+    assert no_performance_call_words(analysis_of(*events)) == f"made.pcap holds {stated}"
 
 
 @pytest.mark.parametrize(
@@ -42,32 +42,32 @@ def test_what_there_is_instead_is_said_in_a_sentence(events: list[Event], stated
     ],
 )
 def test_a_capture_that_is_not_whole_is_not_said_to_hold_nothing(kind: Any, text: str, stated: str) -> None:
-    assert nothing_found(analysis_of(Recognised(CONNECTION, "smb"), Problem(kind, "capture", (4,), text))) == (
-        f"made.pcap holds 1 connection with SMB, but no DCERPC call. Not all of it was {stated}: {text}."
-    )
+    assert no_performance_call_words(
+        analysis_of(Recognised(CONNECTION, "smb"), Problem(kind, "capture", (4,), text))
+    ) == (f"made.pcap holds 1 connection with SMB, but no DCERPC call. Not all of it was {stated}: {text}.")
 
 
 def test_a_performance_call_is_something_and_so_is_what_may_be_one() -> None:
-    assert nothing_found(analysis_of(Calls().open_query())) is None
-    assert nothing_found(analysis_of(winreg().open_key())) is None
-    assert nothing_found(analysis_of(sealed(winreg().exchange(17, b"", b"")))) is None
-    assert nothing_found(analysis_of(Problem("gap", "smb", (1,), "lost"))) is None
+    assert no_performance_call_words(analysis_of(Calls().open_query())) is None
+    assert no_performance_call_words(analysis_of(winreg().open_key())) is None
+    assert no_performance_call_words(analysis_of(sealed(winreg().exchange(17, b"", b"")))) is None
+    assert no_performance_call_words(analysis_of(Problem("gap", "smb", (1,), "lost"))) is None
 
 
 def test_a_call_of_an_unknown_interface_may_be_one() -> None:
     """A capture that began in a connection: the calls are sealed, and the bind that would say what they are of is not there."""
     call = replace(sealed(Calls(SVCCTL).exchange(15, b"", b"")), interface=None, version=None)
-    assert nothing_found(analysis_of(call)) is None
+    assert no_performance_call_words(analysis_of(call)) is None
     assert unread(analysis_of(call))
 
 
 def test_what_other_interfaces_lost_is_none_of_ours() -> None:
     call = Calls(SVCCTL).exchange(15, Missing.SEALED, Missing.SEALED)
     analysis = analysis_of(call, Problem("sealed", "rpc", (1, 2), "2 of 2 sealed PDUs stayed sealed"))
-    assert nothing_found(analysis) == "made.pcap holds 1 DCERPC call (svcctl), but no performance call."
+    assert no_performance_call_words(analysis) == "made.pcap holds 1 DCERPC call (svcctl), but no performance call."
     assert not unread(analysis)
     elsewhere = analysis_of(call, Problem("sealed", "rpc", (1, 90), "2 of 2 sealed PDUs stayed sealed"))
-    assert nothing_found(elsewhere) is None
+    assert no_performance_call_words(elsewhere) is None
     assert unread(elsewhere)
     assert unread(analysis_of(sealed(Calls().open_query())))
 

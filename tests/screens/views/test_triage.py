@@ -164,7 +164,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch, found: dict[str, Triaged]) -> Tri
         return Read(file)
 
     monkeypatch.setattr(triage, "triage", lambda analysis, file, nothing: found[file])
-    monkeypatch.setattr(triage, "nothing_found", lambda analysis: None)
+    monkeypatch.setattr(triage, "no_performance_call_words", lambda analysis: None)
     return Triage((*found, "lost", "lost"), analysed, ("x*: no file",))
 
 

@@ -12,6 +12,7 @@ from analyzer.transport.rpc.rpc_names import (
     bind_result_reason,
     fault_name,
     fault_numbers,
+    fault_words,
     interface_name,
     interface_names,
     method_name,
@@ -92,6 +93,7 @@ print("scapy" in sys.modules, "msrpcs" in sys.modules)
 )
 def test_faults_have_names(status, name):
     assert fault_name(status) == name
+    assert fault_words(status) == f"fault {name or '0x12345678'}"
 
 
 @pytest.mark.needs("impacket")
