@@ -612,7 +612,7 @@ class _FileInReading:
         return len(self.keys)
 
     def fill(self) -> Iterator[Problem]:
-        """Reads the next block of the capture file if none is left. Yields the problems that come first."""
+        """Reads the next block of this file of the capture reader if none is left. Yields the problems that come first."""
         while not len(self.keys):
             item = next(self._items, None)
             if item is None:

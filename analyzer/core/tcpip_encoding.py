@@ -26,7 +26,7 @@ def tcp_packet(
 
 
 def _checksum(data: bytes) -> bytes:
-    """Returns the checksum of an IP or TCP header (RFC 1071)."""
+    """Returns the checksum that goes into an encoded IP or TCP header (RFC 1071)."""
     words = array("H", data + bytes(len(data) % 2))
     if sys.byteorder == "little":
         words.byteswap()

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
-from analyzer.results.call_facts import registry_value, service_facts
 from analyzer.results.calls.call import Call, Side
+from analyzer.results.registry_and_service_facts import registry_value, service_facts
 
 
 def said(calls: Iterable[Event]) -> Iterator[str]:

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from analyzer.core.traced_bytes import TracedBytes, untraced
 from analyzer.interfaces.calls_from_exchanges import plain_call
-from analyzer.results.call_facts import RegistryValue, service_facts
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import Held, Identifier, InOrder
 from analyzer.results.methods import scmr
 from analyzer.results.methods.scmr import service_type_words
 from analyzer.results.records.record_types import Endpoint
+from analyzer.results.registry_and_service_facts import RegistryValue, service_facts
 from analyzer.results.reported_names.counter_name_tables import (
     ENGLISH,
     NameTable,

@@ -329,8 +329,8 @@ def scalar_of(field: FieldSpec, value: bytes, reading: Encoding) -> str | int:
 
 
 def winperf_value(definition: Any, value: bytes | None, reading: Encoding) -> int | str | None:
-    """Returns the plain value in a compiled object of a counter of winperf.h: text if its type has the text class, else an unsigned
-    integer; None if empty."""
+    """Turns a winperf.h counter in an object of a compiled parser into its plain value: text if its type has the text class, else
+    an unsigned integer; None if empty."""
     kind = int(definition.counter_type)
     if kind & TYPE_CLASS_MASK == TYPE_CLASS_TEXT:
         if kind & TEXT_IS_ASCII:
@@ -359,8 +359,8 @@ def reading_of(compiled: Any, reading: Encoding) -> Encoding:
 
 
 def plain_value(compiled: Any, reading: Encoding) -> dict[str, JsonValue]:
-    """Turns a whole compiled object into plain values, as a tree. Fillers are left out, absent optional fields are None. Raises a
-    LazyError for damage."""
+    """Turns a whole object of a compiled parser into plain values, as a tree. Fillers are left out, absent optional fields are
+    None. Raises a LazyError for damage."""
     tree: dict[str, JsonValue] = {}
     filler = TreeFiller()
     filler.fill(compiled, tree, reading)

@@ -25,7 +25,6 @@ from analyzer.interfaces import buffers
 from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_order
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call_facts import registry_value, service_facts
 from analyzer.results.calls.call import (
     Call,
     CallRecord,
@@ -44,6 +43,7 @@ from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.results.methods.return_kinds import status_name
 from analyzer.results.records.capture_records import ProblemRecord
 from analyzer.results.records.record_types import Endpoint, PlaceExtent
+from analyzer.results.registry_and_service_facts import registry_value, service_facts
 from analyzer.results.reported_names.counter_name_tables import value_in_words
 from analyzer.transport.rpc.rpc_names import fault_name
 

@@ -242,7 +242,8 @@ def _blocks_of(parts: Iterable[ChunkPart]) -> _Blocks:
 
 
 def _marked(parts: Iterable[ChunkPart], blocks: _Blocks, catalog: Catalog) -> Iterator[ChunkPart]:
-    """Yields the chunk parts with `repeated` samples marked. A part is cut between rows that repeat different columns."""
+    """Yields the parts of a chunk of raw samples, with those marked that are `repeated`. A part is cut between rows that repeat
+    different columns."""
     seen: dict[Shown, Any] = {}
 
     def is_repeated(record: SampleRecord) -> bool:

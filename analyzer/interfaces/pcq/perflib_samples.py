@@ -96,8 +96,8 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
 def shown(
     counterset: str | None, counter_id: int | None, instance: str | None, instance_id: int | None, catalog: Catalog
 ) -> Shown | None:
-    """Returns the counter and instance that a PerflibV2 value belongs to, whatever block it is in; None if the capture does not
-    state it. The instance is left out if the counterset can have only one."""
+    """Returns the counter and instance of a PerflibV2 sample, whatever block its value is in; None if the capture does not state
+    it. The instance is left out if the counterset can have only one."""
     if counterset is None or counter_id is None:
         return None
     if catalog.is_single(counterset):

@@ -381,7 +381,7 @@ class Audit:
         return next((key for key in (entry, entry.whatever_seen) if key in self.baseline), None)
 
     def _note(self, judgement: Judgement, *, excused: bool = False, times: int = 1) -> None:
-        """Counts an audit's verdict `times` times for each of its requirements."""
+        """Counts a verdict `times` times in this `Audit`, for each of its requirements."""
         for coverage in self._covered(judgement):
             self._count(coverage, judgement, excused=excused, times=times)
 

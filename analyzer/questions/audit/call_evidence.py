@@ -526,7 +526,7 @@ class Evidence:
 
     @cached_property
     def index(self) -> CallIndex:
-        """Returns the index of the capture's calls, which tells audit rules which calls are there."""
+        """Returns the index of the capture's calls as evidence: it tells audit rules which calls are there."""
         return CallIndex(self.analysis.calls)
 
     @cached_property

@@ -69,7 +69,7 @@ class _Stub:
 
 
 def answer_counts(side: SideEvidence) -> ArrayCounts | None:
-    """Reads the counts of lpData in an answer's stub, which follow pdwOutSize and pdwRtnSize."""
+    """Reads, as fields of an answer's stub, the counts of lpData that follow pdwOutSize and pdwRtnSize."""
     return _Stub(side).counts(8)
 
 

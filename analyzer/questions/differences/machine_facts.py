@@ -18,11 +18,11 @@ from analyzer.questions.statistics.call_statistics import who_of
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results.analysis import Analysis
-from analyzer.results.call_facts import service_facts
 from analyzer.results.calls.call_row_columns import STATES
 from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.results.records.difference import Subject
 from analyzer.results.records.process import ProcessRecord
+from analyzer.results.registry_and_service_facts import service_facts
 from analyzer.results.reported_names.counterset_catalog import CountersetEntry, Described
 from analyzer.results.security import who_words
 

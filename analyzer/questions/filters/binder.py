@@ -77,7 +77,7 @@ class Pattern:
             raise PatternError(_reason(str(error))) from None
 
     def found_in(self, text: str) -> bool:
-        """Whether the regular expression that a filter is bound with occurs anywhere in the text."""
+        """Whether this pattern, with which the binder binds a regular expression of a filter, occurs anywhere in the text."""
         known = self._known.get(text)
         if known is None:
             if len(self._known) >= _REMEMBERED:
@@ -507,7 +507,8 @@ class _Binder:
 
 
 def near_names(name: str, names: Iterable[str]) -> list[str]:
-    """Up to three field names like one in a filter: with the same last part, else spelled much alike."""
+    """Up to three field names like one that the binder of a filter does not know: with the same last part, else spelled much
+    alike."""
     by_lower = {one.lower(): one for one in names}
     lower = name.lower()
     last = [one for key, one in by_lower.items() if key.rpartition(".")[2] == lower.rpartition(".")[2]]

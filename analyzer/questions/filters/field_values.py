@@ -229,7 +229,7 @@ class CallColumns:
         return passed
 
     def numbers_of(self, name: str) -> Any:
-        """Returns the column of the table of calls that has the values of a field, in the order of the calls."""
+        """Returns the column of the table of calls that has the values of a filter's field, in the order of the calls."""
         if name not in self._read:
             self._read[name] = self._calls.column(name)
         return self._read[name]

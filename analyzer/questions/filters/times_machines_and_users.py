@@ -225,8 +225,8 @@ _SESSION = FilterField("session", Kind.NUMBER, "number of the SMB session", ("se
 
 
 def expression_of(selection: Selection, analysis: Analysis) -> Expression:
-    """Returns the expression that a call must pass to be of a selection's times, machines, users and other parts, before `head` and
-    `tail`."""
+    """Returns the expression for the times, machines, users and other parts of a selection. A call must pass it before `head` and
+    `tail` are applied."""
     parts: list[Expression] = list(Ends(selection, analysis).of_calls()) if selection.asks_for_ends else []
     if (wanted := frozenset(one.strip("{}").casefold() for one in selection.interfaces)) != frozenset():
         interface = _field("interface")

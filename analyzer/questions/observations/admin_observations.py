@@ -28,10 +28,10 @@ from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError
 from analyzer.questions.observations.observation_making import OUTCOMES, Deed, Draft, Scene, listed, who_in
 from analyzer.questions.statistics.call_statistics import interface_label
-from analyzer.results.call_facts import registry_value, service_facts
 from analyzer.results.calls.call import Call, ServiceFacts, Side
 from analyzer.results.methods import scmr, winreg
 from analyzer.results.records.statistics import Who
+from analyzer.results.registry_and_service_facts import registry_value, service_facts
 
 if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Numbers

@@ -424,7 +424,7 @@ class _OfProcesses:
 
 
 def _kind_of_series(objects: Sequence[str], counters: Sequence[str]) -> int | None:
-    """Returns which fact about a process the counters of an object state, None for any others."""
+    """Returns which fact in the record of a process the counters of an object state, None for any others."""
     kind = _kind_of(counters)
     return kind if kind is not None and any(IMAGES.match(name) is not None for name in objects) else None
 
@@ -441,7 +441,8 @@ class ProcessValues:
         self._found: dict[tuple[str, str, int | None], _Values] = {}
 
     def take_readings(self, batch: Batch) -> None:
-        """Takes what the readings of a batch, of processes or of anything, state of processes."""
+        """Takes for the records of processes what the readings of a batch state of them. The batch may have readings of
+        anything."""
         for plan, rows in batch.plans:
             if len(rows):
                 _take(self._found, batch, _Instances(plan), rows)

@@ -275,7 +275,7 @@ class Answers:
 
     @property
     def _ends(self) -> int:
-        """How many countersets the limit of series ended so far: after an end, answers are read by new plans."""
+        """How many countersets the limit of series ended so far. Columns of answers behind an end are read by new plans."""
         return self._limit.ends if self._limit is not None else 0
 
     def _chosen_instances(
@@ -293,7 +293,7 @@ class Answers:
         return lambda item: self.registry.choice.columns(call.server, item.name_index, item.definitions, table)
 
     def _ids_of(self, call: Call, layout: WinperfLayout) -> Ints:
-        """Returns where the values that distinguish instances stand among the columns of a winperf answer."""
+        """Returns in which columns of a winperf answer the values stand that distinguish its instances."""
         columns = self._columns_of(call)
         objects = ((item, any(columns(item))) for item in layout.objects)
         return np.array(list(id_places(objects, self._analysis.name_tables.table_of(call.server))), np.int64)
@@ -375,7 +375,7 @@ class Answers:
         return list(self._handles)[number] if number >= 0 else None
 
     def _read_through(self, answer: Answer) -> None:
-        """Notes which handle the readings of an answer came through."""
+        """Notes through which handle the columns of an answer were read."""
         whats = answer.plan.whats
         if whats is None:
             return
@@ -429,7 +429,7 @@ def _renumbered(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int 
 
 
 def _unsigned(value: int) -> int:
-    """Returns a 64-bit clock of an object in a winperf answer as the number in the answer's column, which has no sign."""
+    """Returns a 64-bit clock of a winperf object as the number in its column of the answer, which has no sign."""
     return value & _MOST
 
 

@@ -285,7 +285,8 @@ class _Work(Struct, kw_only=True):
     reason_numbers: dict[str | None, int] = field(default_factory=lambda: {None: 0})
 
     def number_of_reason(self, text: str | None) -> int:
-        """Returns the number of a reason why a reading has no value; gives a new reason a number."""
+        """Returns the number that a batch of readings has for the reason why one of them has no value; gives a new reason a
+        number."""
         number = self.reason_numbers.get(text)
         if number is None:
             number = self.reason_numbers[text] = len(self.batch.reasons)

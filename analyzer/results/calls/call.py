@@ -418,7 +418,7 @@ class Side(Value, frozen=True, kw_only=True):
 
     @property
     def first_frame(self) -> int:
-        """The lowest frame id of this side of a call, 0 where there are none."""
+        """The lowest frame id of this side of a `Call`, 0 where there are none."""
         return self.frame_range[0]
 
     @property
@@ -466,7 +466,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def is_perflib(self) -> bool:
-        """Whether the call is of PerflibV2."""
+        """Whether this `Call` is of PerflibV2."""
         return self.interface.uuid == perflib.INTERFACE
 
     @property
@@ -476,7 +476,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def is_svcctl(self) -> bool:
-        """Whether the call is of the service control manager."""
+        """Whether this `Call` is of the service control manager."""
         return self.interface.uuid == scmr.INTERFACE
 
     @property

@@ -279,7 +279,7 @@ class _Differences(Struct):
 
 
 def filled(analysis: Analysis, given: Sequence[Metadata], instead: str | None) -> Analysis:
-    """Returns the analysis with its gaps filled from metadata files (`fill_from_metadata`); the notes are among its problems."""
+    """Returns the analysis with its gaps filled from saved metadata (`fill_from_metadata`); the notes are among its problems."""
     known = analysis.calls.contexts_by_last_call()
     servers = {one.server.ip for one in known if one.interface.uuid in (perflib.INTERFACE, winreg.INTERFACE)}
     notes = fill_from_metadata(analysis.catalogs, analysis.name_tables, servers, given, instead=instead)

@@ -18,7 +18,6 @@ from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_or
 from analyzer.interfaces.pcq.perflib_samples import counterset_of, perflib_samples
 from analyzer.interfaces.winperf.winperf_samples import winperf_samples
 from analyzer.results.analysis import Analysis
-from analyzer.results.call_facts import RegistryValue, registry_value
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, NONE_ID, Opnum, RequestCode
@@ -37,6 +36,7 @@ from analyzer.results.methods.scmr import (
     service_type_words,
 )
 from analyzer.results.methods.winreg import ERROR_MORE_DATA, WinregOpnum
+from analyzer.results.registry_and_service_facts import RegistryValue, registry_value
 from analyzer.results.reported_names.counter_name_tables import NameTable, table_language, value_in_words
 from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.transport.rpc.rpc_names import fault_words

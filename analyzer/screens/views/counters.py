@@ -64,7 +64,7 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
 
     @property
     def passes(self) -> Callable[[CounterRecord], bool] | None:
-        """Returns the test whether a value that `counters` prints passes the filter; None without a filter."""
+        """Returns for the view of `counters` the test whether a value passes the filter; None without a filter."""
         return self.filter.test(self.analysis) if self.filter is not None else None
 
     def batches(self) -> Iterator[Batch]:

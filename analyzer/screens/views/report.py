@@ -54,7 +54,7 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
         return findings_of_calls(self.analysis, self.audit)
 
     def coverage(self) -> tuple[SectionCoverage, ...]:
-        """Returns for `report` the coverage of each section; call it after all of its findings were made."""
+        """Returns the coverage of each section that the view of `report` shows. Call it after all of its findings were made."""
         return coverage_views(self.audit)
 
     def no_finding_words(self) -> str:

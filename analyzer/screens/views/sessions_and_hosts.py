@@ -33,7 +33,7 @@ class Sessions(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[SessionRecord | LogonRecord]:
-        """Yields the record of each SMB session, and after it those of its logons."""
+        """Yields for the view of `sessions` the record of each SMB session, and after it those of its logons."""
         facts = self.analysis.capture
         logons, programs = self.analysis.logons_by_session, client_programs(self.analysis)
         for session in self.analysis.shown_sessions:

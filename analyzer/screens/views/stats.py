@@ -329,7 +329,7 @@ def _image_lines(
 
 
 def _ends(one: ImageRecord, analysis: Analysis) -> tuple[str, str]:
-    """Names the first and last call, and the first and last frame, that show a process, for `stats`."""
+    """Names for the view of `stats` the first and last call, and the first and last frame, that show a process."""
     if len(analysis.capture.files) > 1:
         first, last = (analysis.calls.frames(number) for number in (one.first_call, one.last_call))
         frames = f"{frames_words(first[:1], analysis.capture)}…{frames_words(last[-1:], analysis.capture)}"

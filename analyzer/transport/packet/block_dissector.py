@@ -501,7 +501,7 @@ class Dissector:
             )
 
     def _waits(self, item: Found) -> bool:
-        """Whether this dissector gives a segment out later: its flow has sent no data yet that may be ours."""
+        """Whether the block dissector gives a segment out later: its flow has sent no data yet that may be ours."""
         return not self._waiting.is_started(flow_hash(item.src, item.dst))
 
     def _count_lost(self, lost: LostSegment) -> None:

@@ -400,7 +400,7 @@ class Association:
             self._ack(from_client, early, found, out)
 
     def _note_offers(self, header: PduHeader, bind: Bind, frames: tuple[int, ...], security: Security | None) -> None:
-        """Follows the association at a bind or alter_context: takes its offers, whose answer is then awaited."""
+        """Notes in this association of the RPC layer the offers of a bind or alter_context, whose answer is then awaited."""
         self._presentations.offer(bind.offers)
         if len(self._offers) >= _MAX_OFFERS:
             self._offers.pop(next(iter(self._offers)))
@@ -426,7 +426,7 @@ class Association:
         self._first_bind = None
 
     def _answered(self, offered: _Offered, ack: BindAck, frames: tuple[int, ...], out: list[Event]) -> None:
-        """Takes the server's answer to a bind of the association, and emits the result of each offer. They match by position."""
+        """Takes the answer to a bind of this association, and emits the result of each offer. They match by position."""
         for offer, result in zip(offered.offers, ack.results, strict=False):
             if is_features(offer):
                 out.append(FeaturesOffered(self._channel, offer.context_id, result.result, frames))

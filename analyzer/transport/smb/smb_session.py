@@ -96,8 +96,8 @@ class KnownSessions:
         return None
 
     def state_late(self, session: Session, logon: SessionLogon, out: Emitter) -> None:
-        """States which earlier read calls may belong to a later logon of an SMB session: calls of the session and of sessions that
-        may be the same."""
+        """States for the known SMB sessions which earlier read calls may belong to a later logon of one: calls of the session and
+        of sessions that may be the same."""
         if (until_ns := logon.late_until_ns) is not None:
             out.append(logon.late_for(session.number, until_ns))
         if len(session.renewals) < MAX_FRAMES:

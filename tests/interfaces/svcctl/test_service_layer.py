@@ -13,9 +13,9 @@ from analyzer.interfaces.svcctl import service_layer as layer_module
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
-from analyzer.results.call_facts import service_facts
 from analyzer.results.calls.call import Call
 from analyzer.results.methods.scmr import INTERFACE, ScmrOpnum
+from analyzer.results.registry_and_service_facts import service_facts
 from analyzer.screens.viewmodel.call_summary_words import answer_words, request_words
 from tests.build.calls import Calls, altered, analysis_of
 from tests.corpus import CORPUS
