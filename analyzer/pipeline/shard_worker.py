@@ -392,8 +392,8 @@ FIRST_NUMBERS = {"sessions": 0, "smb_logons": 0, "rpc_logons": 0, "channels": 0,
 
 
 def limits_of_shard(limits: Limits, shares: int) -> Limits:
-    """Returns the limits with which a worker reads one of `shares` shards. If a shard reaches its part, the whole capture may reach
-    the limit or not: one process has to find out."""
+    """Returns the limits with which a shard worker reads one of `shares` shards. If a shard reaches its part, the whole capture may
+    reach the limit or not: one process has to find out."""
     return replace(limits, **{name: getattr(limits, name) // shares for name in _SHARED_LIMITS})
 
 

@@ -143,10 +143,10 @@ CHANGING = """
     transport.smb.smb1_reader: Smb1Request
     transport.smb.files.smb1_files: _Smb1FileRequest
     transport.smb.smb1_message: Smb1Block
-    transport.smb.smb1_sessions: Smb1Setup
+    transport.smb.smb1_session_setup: Smb1Setup
     transport.smb.smb2_reader: Compound Smb2Request
     transport.smb.files.smb2_files: _Smb2FileRequest
-    transport.smb.smb2_sessions: Smb2Setup
+    transport.smb.smb2_session_setup: Smb2Setup
     transport.smb.smb_connection_state: ConnectionState ProblemTally SharedState
     transport.smb.smb_session: Undecrypted
     transport.smb.trees_and_opens: ConnectedTree Open SentData

@@ -19,7 +19,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.calls.call import Call
 from analyzer.results.captured_packets import Packets
-from analyzer.transport.smb import smb2_sessions
+from analyzer.transport.smb import smb2_session_setup
 from analyzer.transport.smb.smb3_crypto import check_signature
 from tests import truth
 from tests.build.calls import Calls, analysis_of, winreg
@@ -301,7 +301,7 @@ def test_signatures_are_checked_by_the_first_reading_alone(monkeypatch: pytest.M
         checked.append(algorithm)
         return check_signature(algorithm, *given, **named)
 
-    monkeypatch.setattr(smb2_sessions, "check_signature", check)
+    monkeypatch.setattr(smb2_session_setup, "check_signature", check)
     analysis = analyze([capture.path], keyring)
     assert len(checked) == 31
     packets = packets_of([capture.path], analysis, keyring)

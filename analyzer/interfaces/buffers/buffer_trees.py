@@ -120,7 +120,8 @@ def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = No
 
 
 def find_damage(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> DecodeError | None:
-    """Returns the `problem` that `decode_buffer` would find in a buffer. It makes no tree if that is not needed."""
+    """Returns the `problem` that decoding a buffer to its tree (`decode_buffer`) would find. It makes no tree if that is not
+    needed."""
     if kind == "perf-data" and PERF_DATA.read(data) is not None:
         return None
     if kind == "winperf" and not big_endian and WINPERF.read(data) is not None:
@@ -136,7 +137,7 @@ _SHORT, _KNOWN = 4096, 1024
 
 @lru_cache(maxsize=_KNOWN)
 def _known_damage(kind: BufferKind, data: bytes, big_endian: bool | None) -> DecodeError | None:
-    """Returns the damage that decoding a short buffer to its tree finds. The results are cached."""
+    """Returns the damage that the tree of a short buffer would state. The results are cached."""
     problem = decode_buffer(kind, data, big_endian=big_endian).problem
     return problem.alone() if problem is not None else None
 

@@ -46,7 +46,7 @@ class Binding(Struct, frozen=True, eq=False):
     _made: Kept[Any] = field(default_factory=lambda: Kept(8))
 
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """Returns what was made for the binding under a key; makes it on first use."""
+        """Returns what was made under a key for the answers of this binding; makes it on first use."""
         made: _Made = self._made.get(key, make, lambda _: 1)
         return made
 

@@ -288,7 +288,7 @@ def _irregular(data: bytes) -> DataAnswer:
 
 
 def rounded(size: int) -> int:
-    """Rounds a size in a data answer up to a multiple of 8."""
+    """Rounds a size up to a multiple of 8, as the audit reads data answers."""
     return size + -size % 8
 
 
@@ -647,7 +647,7 @@ def _natural(row: _Sizes) -> Iterator[int]:
 
 
 def _row(data: bytes, at: int, stop: int, count: int | None, way: _Way) -> _Sizes | None:
-    """Reads the sizes of `count` values in a row of a data answer, or of all values up to `stop`."""
+    """Reads for the audit the sizes of `count` values in a row of a data answer, or of all values up to `stop`."""
     held_sizes: list[int] = []
     sizes: list[int] = []
     while (at < stop) if count is None else len(sizes) < count:

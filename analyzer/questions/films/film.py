@@ -296,7 +296,7 @@ class Films(Struct, frozen=True, eq=False):
 
 
 def packed_block(polls: Sequence[PollCells], first: int, num_columns: int) -> FilmBlock:
-    """Packs successive polls as a block of a film."""
+    """Packs successive polls of a film as one of its blocks."""
     rows = distinct(np.concatenate([cells.rows for cells in polls]))
     shape = num_columns, len(rows)
     states = np.full((*shape, len(polls)), NOT_ASKED, np.int64)

@@ -360,7 +360,7 @@ def _by_machine(sighted: dict[_Key, list[ProcessSighting]]) -> dict[_Key, list[P
 
 
 def _named(name: str, pid: int | None) -> tuple[str, int | None]:
-    """Splits an instance name into the name of a process and its process id."""
+    """Splits an instance name into the name and the id of a process, for its record."""
     match = _WITH_PID.fullmatch(name)
     if match is not None and pid in (None, int(match["pid"])):
         return match["name"], int(match["pid"])
@@ -476,7 +476,7 @@ class _Instances:
 def _take(
     found: dict[tuple[str, str, int | None], _Values], batch: Batch, instances: _Instances, rows: npt.NDArray[np.int64]
 ) -> None:
-    """Takes the values of processes from the rows of a batch that one plan describes."""
+    """Takes for the records of processes their values from the rows of a batch that one plan describes."""
     from analyzer.questions.series.columns_of_readings import CODES
 
     rows = rows[instances.kinds[batch.place[rows]] >= 0]

@@ -207,7 +207,7 @@ class Registry:
         self._names: dict[Any, Any] = {}
 
     def named(self, series: Series) -> Series:
-        """Returns a counter series of value plans that shares equal names with other series, to save memory."""
+        """Returns a series for the value plans that shares equal names with other series, to save memory."""
         objects, counters, added = (
             self._names.setdefault(one, one) for one in (series.objects, series.counters, series.added)
         )

@@ -605,7 +605,7 @@ def _handle_of(call: Call, handles: Numbered[tuple[Endpoint, str]]) -> int:
 
 
 def together(rows: Sequence[PdusRow]) -> PdusRow:
-    """Returns the one row that the table of calls has for PDUs with a row each; its lengths are the sums."""
+    """Returns the one row that the table of calls keeps for PDUs with a row each; its lengths are the sums."""
     return NO_PDUS._replace(
         pdus=APART,
         origins=sum(row.origins for row in rows),

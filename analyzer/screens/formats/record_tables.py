@@ -157,8 +157,8 @@ LEFT_OUT = ("display", "exact", "base_raw", "object_perf_time", "object_perf_fre
 
 @cache
 def reading_schema(*, exact: bool) -> Mapping[str, pl.DataType]:
-    """Returns the columns of a table of readings: those of `CounterRecord`, with names as categories and flags in one word. `exact`
-    adds the value as a fraction."""
+    """Returns the columns that a table of reading records has: those of `CounterRecord`, with names as categories and flags in one
+    word. `exact` adds the value as a fraction."""
     from analyzer.questions.series.columns_of_readings import FLAGS  # not needed for records, and slow to load
 
     left_out = [name for name in LEFT_OUT if name != "exact" or not exact]

@@ -170,7 +170,7 @@ def _plain(words: str, indent: int, width: int | None) -> Iterator[str]:
 
 
 def _is_of_counterset(record: DifferenceRecord, lone: Collection[tuple[DifferenceKind, str | None, str]]) -> bool:
-    """Tells whether `diff` counts a counter with its counterset, which is on one side only, and does not list it."""
+    """Tells whether the view of `diff` counts a counter with its counterset, which is on one side only, and does not list it."""
     counterset, is_named, _ = record.name.partition(": ")
     return bool(is_named) and record.kind != "changed" and (record.kind, record.machine, counterset) in lone
 

@@ -50,7 +50,7 @@ class FilesView(Struct, OfCapture, frozen=True):
 
 
 def _is_shown(one: FileRecord) -> bool:
-    """Tells whether `files` shows an open: content was read or written, or the file was created, renamed or deleted."""
+    """Tells whether the view of `files` shows an open: content was read or written, or the file was created, renamed or deleted."""
     return bool(one.read or one.written or {"created", "renamed", "deleted"}.intersection(one.actions))
 
 

@@ -25,7 +25,7 @@ from analyzer.transport.smb.smb1_message import (
     read_block,
     read_header,
 )
-from analyzer.transport.smb.smb1_sessions import Smb1Sessions, Smb1Setup
+from analyzer.transport.smb.smb1_session_setup import Smb1Sessions, Smb1Setup
 from analyzer.transport.smb.smb_connection_state import ConnectionState, remember_info
 from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.smb.smb_session import Session

@@ -59,7 +59,7 @@ from analyzer.transport.smb.smb2_header import (
     lies_outside,
     read_header,
 )
-from analyzer.transport.smb.smb2_sessions import STATUS_USER_SESSION_DELETED, Smb2Sessions, Smb2Setup
+from analyzer.transport.smb.smb2_session_setup import STATUS_USER_SESSION_DELETED, Smb2Sessions, Smb2Setup
 from analyzer.transport.smb.smb3_crypto import TRANSFORM_LEN
 from analyzer.transport.smb.smb_connection_state import ConnectionState, SharedState, remember_info
 from analyzer.transport.smb.smb_framing import LostMessages, Message

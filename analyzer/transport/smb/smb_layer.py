@@ -21,7 +21,7 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.channel.channels import Channels
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.smb2_reader import ENCRYPTED, PLAIN, Smb2Reader, Transforms
-from analyzer.transport.smb.smb2_sessions import SETUP_COST
+from analyzer.transport.smb.smb2_session_setup import SETUP_COST
 from analyzer.transport.smb.smb_connection_state import ConnectionState, KeyLog, MessageLog, SharedState
 from analyzer.transport.smb.smb_framing import Framed, Framing, LostMessages, Message, NetbiosNames
 from analyzer.transport.smb.smb_session import KnownSessions

@@ -1,7 +1,7 @@
 """SMB sessions: their logons, trees and opens, and the channels of opened pipes.
 
-A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionId. `smb2_sessions` makes these transitions for SMB2,
-`smb1_sessions` those of SMB1:
+A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionId. `smb2_session_setup` makes these
+transitions for SMB2, `smb1_session_setup` those of SMB1:
 
     state        input                                                 next state
     -            SESSION_SETUP response with MORE_PROCESSING_REQUIRED   IN SETUP (in `setups`)

@@ -59,8 +59,8 @@ class Content:
         self._first = b""
 
     def add(self, start: int, data: bytes, *, is_new: bool) -> None:
-        """Adds a piece of a file's content that passed over SMB. Bytes that passed before are not taken again. `is_new`: they may
-        differ (a write)."""
+        """Adds to a tracked file's content a piece that passed over SMB. Bytes that passed before are not taken again. `is_new`:
+        they may differ (a write)."""
         if not data:
             return
         self.bytes += len(data)
@@ -75,7 +75,8 @@ class Content:
         self._note(start, start + len(data))
 
     def passed(self, size: int | None) -> PassedContent | None:
-        """Returns the ranges and the digest of the file content that passed, None if nothing passed. `size` is that of the file."""
+        """Returns of a tracked file's content the ranges and the digest that passed, None if nothing passed. `size` is that of the
+        file."""
         if not self._starts:
             return None
         self._settle()
