@@ -56,6 +56,19 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
     assert {"make timeline", "make test"} <= set(re.findall(r"^make [a-z]+", run, re.MULTILINE))
 
 
+def test_modules_that_texts_name_by_their_path_exist() -> None:
+    known = {path.relative_to(ROOT).as_posix() for path in files()}
+    ends = {name[at:] for name in known for at in (0, *(place.end() for place in re.finditer("/", name)))}
+    lost = {
+        (name, named)
+        for name, text in _texts()
+        if name.startswith(("analyzer/", "docs/", "web/", "ksy/", "benchmarks/", "README", "CONTRIBUTING"))
+        for named in re.findall(r"(?<![\w/.-])(?:[a-z_0-9]+/)+[a-z_0-9]+\.py\b", text)
+        if named not in ends
+    }
+    assert not lost
+
+
 def test_the_readme_shows_what_the_command_prints() -> None:
     assert with_sample(README) == README, "the output has changed: look at it, then run `python -m tests.readme`"
 

@@ -1,6 +1,6 @@
 // The filter language of pcq-analyzer (docs/filters.md), evaluated on records in the page.
 //
-// The grammar, fields, kinds, units and names come from the command (`vocabulary` of analyzer/questions/filters/filter_vocabulary.py). What a comparison
+// The grammar, fields, kinds, units and names come from the command (`vocabulary` of analyzer/questions/filters/filterable_fields.py). What a comparison
 // means is written here as in analyzer/questions/filters/binder.py; tests hold both equal. Only `matches` is another engine's: JavaScript's
 // regular expressions.
 
@@ -535,7 +535,7 @@ function networkOf(text: string): (Address & { shift: bigint }) | null {
 
 export interface CallParts { record: Record<string, unknown>; buffers: unknown[] | null }
 
-// Gives the values of fields out of a record as the page has it (page_data.py): its buffers stand beside it.
+// Gives the values of fields out of a record as the page has it (analyzer/screens/formats/report_page.py): its buffers stand beside it.
 export function ofRecord(parts: CallParts): Resolve {
   return (field) => field.paths.flatMap((path) => at(field, parts, path));
 }

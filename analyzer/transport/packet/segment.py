@@ -48,7 +48,7 @@ class SegmentBatch(Event, frozen=True, eq=False):
     a batch of one.
 
     Where they are `in_sequence`, they are nothing but data that continue each other and acknowledgements of it (see
-    `packet.segment_batches`), and the other fields describe them together. `src` sends first. `payload` is what both ends send, as
+    `segment_runs.py`), and the other fields describe them together. `src` sends first. `payload` is what both ends send, as
     it follows in the capture: part i is its bytes `borders[i]` to `borders[i + 1]`, and is of `dst` where `replies[i]`. `seq` is
     the number of the first byte of `src`, `reply_seq` that of `dst`, which is -1 where `dst` sends no data; then `ack` is the same
     in all segments of `src`. Else neither end acknowledges more than was sent before in the batch. `frame` and `reply_frame` are
