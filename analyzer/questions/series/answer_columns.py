@@ -1,7 +1,7 @@
 """Reads answers into columns: calls in, values, clocks, plan (`value_plans`) and instances of each answer out.
 
 A viewer is a query handle, or an open of the pipe for winperf. For each viewer, this module keeps the instances that its groups had
-in the answer before, and how many answers there were. Both make or break a pair of readings (`series`).
+in the answer before, and how many answers there were. Both make or break a pair of readings (`reading_batches`).
 """
 
 from __future__ import annotations
