@@ -97,18 +97,16 @@ WRITE_REQUEST = FixedFields(
 )
 IOCTL_REQUEST = FixedFields(HEADER_LEN, ("ioctl.header", "4x"), ("ioctl.ctl_code", "I"), ("file_id", "16s"))
 IOCTL_INPUT = FixedFields(IOCTL_REQUEST.stop, ("ioctl.ofs_input", "I"), ("ioctl.len_input", "I"))
-READ_RESPONSE_SIZE = FixedFields(HEADER_LEN, ("read.structure_size", "H"))
 READ_RESPONSE = FixedFields(
     HEADER_LEN,
-    ("read.structure_size", "2x"),
+    ("read.structure_size", "H"),
     ("read.ofs_data", "B"),
     ("read.reserved", "x"),
     ("read.len_data", "I"),
 )
-IOCTL_RESPONSE_SIZE = FixedFields(HEADER_LEN, ("ioctl.structure_size", "H"))
 IOCTL_RESPONSE = FixedFields(
     HEADER_LEN,
-    ("ioctl.structure_size", "2x"),
+    ("ioctl.structure_size", "H"),
     ("ioctl.reserved", "2x"),
     ("ioctl.ctl_code", "I"),
     ("ioctl.file_id", "16s"),
@@ -116,6 +114,8 @@ IOCTL_RESPONSE = FixedFields(
     ("ioctl.ofs_output", "I"),
     ("ioctl.len_output", "I"),
 )
+# StructureSize of the responses with data.
+READ_RESPONSE_SIZE, IOCTL_RESPONSE_SIZE = 17, 49
 # The end of the longest of these. So much of a message is looked at before its data.
 LONGEST = max(layout.stop for layout in tuple(vars().values()) if isinstance(layout, FixedFields))
 
@@ -132,6 +132,16 @@ def check_error(header: Smb2Header, size: int, expected: int) -> None:
     """Raises `MalformedError` if an SMB2 message with this StructureSize is neither the `expected` answer nor an error."""
     if size != _ERROR_SIZE and not header.failed:
         raise MalformedError(f"{size} is not {expected}, nor the {_ERROR_SIZE} of an error", field="structure_size")
+
+
+def check_cut(header: Smb2Header, lead: bytes, at: int, captured: int, fields: FixedFields, expected: int) -> None:
+    """Checks an SMB2 response at `at` of `lead` whose captured part is shorter than the fixed fields of the `expected` answer.
+    Raises `TruncatedError` unless it is an error, `MalformedError` if it is neither."""
+    after = HEADER_LEN + 2
+    size = int.from_bytes(lead[at + HEADER_LEN : at + after], "little") if captured >= after else expected
+    if size == expected:
+        fields.fail(captured)
+    check_error(header, size, expected)
 
 
 def lies_outside(message: Message, start: int, length: int) -> MalformedError:

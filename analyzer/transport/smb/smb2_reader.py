@@ -54,7 +54,7 @@ from analyzer.transport.smb.smb2_header import (
     WRITE,
     WRITE_REQUEST,
     Smb2Header,
-    buffer_span,
+    check_cut,
     check_error,
     lies_outside,
     read_header,
@@ -89,7 +89,7 @@ _MAX_ASKED = 64
 _REQUEST_COST = 400
 
 
-class Transforms(Struct, frozen=True):
+class Transforms(Struct, frozen=True, cache_hash=True):
     """The transforms that wrapped an SMB2 message before it is read: SMB3 encryption and compression."""
 
     encrypted: bool = False
@@ -129,10 +129,9 @@ class Smb2Request(Struct):
     size: int = _REQUEST_COST
 
 
-class Operation(Struct, frozen=True):
+class Operation(Struct):
     """One SMB2 message, alone or in a compound. It begins at `at` of `lead`; its first `captured` bytes have no hole."""
 
-    direction: Direction
     header: Smb2Header
     message: Message
     lead: bytes
@@ -140,8 +139,8 @@ class Operation(Struct, frozen=True):
     captured: int
     transforms: Transforms
     # The session of the header, where it is known already.
-    session: Session | None
-    signature_ok: bool | None
+    session: Session | None = None
+    signature_ok: bool | None = None
 
     @property
     def body(self) -> Cursor:
@@ -204,9 +203,9 @@ class Smb2Reader:
         if header.next_command:
             self._compound(direction, message, transforms)
             return
-        compound = Compound() if header.flags & FLAG_RELATED else None
+        operation = Operation(header, message, lead, message.start, length, transforms)
         try:
-            self._operation(direction, header, message, lead, transforms, compound)
+            self._operation(operation, Compound() if header.flags & FLAG_RELATED else None)
         except DecodeError as error:
             self._decode_error(direction, message, message, error)
 
@@ -264,8 +263,9 @@ class Smb2Reader:
                         f"{step} leads out of the compound", field="header.next_command", start=20, stop=24
                     )
                 part = message.part(at, stop)
-                lead = part.data.lead(part.start + min(part.stop - part.start, LONGEST))
-                self._operation(direction, header, part, lead, transforms, compound)
+                captured = part.stop - part.start
+                lead = part.data.lead(part.start + min(captured, LONGEST))
+                self._operation(Operation(header, part, lead, part.start, captured, transforms), compound)
             except DecodeError as error:
                 self._decode_error(direction, message, part, error)
             if step < HEADER_LEN or at + step >= message.length:
@@ -281,35 +281,18 @@ class Smb2Reader:
         else:
             self._unreadable(direction, part, str(error))
 
-    def _operation(
-        self,
-        direction: Direction,
-        header: Smb2Header,
-        message: Message,
-        lead: bytes,
-        transforms: Transforms,
-        compound: Compound | None,
-    ) -> None:
-        session: Session | None = None
-        signature_ok: bool | None = None
+    def _operation(self, operation: Operation, compound: Compound | None) -> None:
+        header, sessions = operation.header, self.sessions
         command, flags = header.command, header.flags
-        if flags & FLAG_RESPONSE and header.session_id not in self._state.sessions:
-            header = _of_request(self._state, header, self._pending.get(header.message_id), message)
-        if flags & FLAG_SIGNED and command != SESSION_SETUP and not transforms.encrypted:
-            session = self.sessions.get(header.session_id, message)
-            signature_ok = self.sessions.check_signature(header, message, session)
-        operation = Operation(
-            direction,
-            header,
-            message,
-            lead,
-            message.start,
-            message.stop - message.start,
-            transforms,
-            session,
-            signature_ok,
-        )
-        if flags & FLAG_RESPONSE:
+        is_response = flags & FLAG_RESPONSE
+        if is_response and header.session_id not in self._state.sessions:
+            asked = self._pending.get(header.message_id)
+            header = operation.header = _of_request(self._state, header, asked, operation.message)
+        if flags & FLAG_SIGNED and command != SESSION_SETUP and not operation.transforms.encrypted:
+            message = operation.message
+            session = operation.session = sessions.get(header.session_id, message)
+            operation.signature_ok = sessions.check_signature(header, message, session)
+        if is_response:
             self._response(operation)
             return
         session_id, tree_id = header.session_id, header.tree_id
@@ -325,7 +308,7 @@ class Smb2Reader:
         if header.message_id in pending:
             self._pop(header.message_id)
         elif len(pending) >= self._limits.requests:
-            self._forget_oldest(message)
+            self._forget_oldest(operation.message)
         pending[header.message_id] = request
         self.memory += _REQUEST_COST
         take = _COMMANDS.get(command, _UNREAD).request
@@ -405,18 +388,21 @@ class Smb2Reader:
         message, out = operation.message, self._out
         if length and (start < HEADER_LEN or start + length > message.length):
             raise lies_outside(message, start, length)
-        span, session = (start, start + length), operation.session
-        if session is None or request.session_id != operation.header.session_id:
-            session = self.sessions.get(request.session_id, message)
-        smb = self._infos.info_of(operation, request.session_id, session)
-        if request.file_id is None and request.compound is not None:
+        span, session, session_id = (start, start + length), operation.session, request.session_id
+        if session is None or session_id != operation.header.session_id:
+            session = self.sessions.get(session_id, message)
+        file_id = request.file_id
+        if file_id is None and request.compound is not None:
+            smb = self._infos.info_of(operation, session_id, session)
             request.compound.waiting.append((message, span, smb))
             self._keeps(request, message.length)
-            return
-        if session is not None and request.file_id is not None:
-            opened = session.opens.get(request.file_id) or session.open_of(request.file_id, out)
+        elif session is not None and file_id is not None:
+            opened = session.opens.get(file_id) or session.open_of(file_id, out)
+            if opened.kind == "file":
+                return
             if may_be_sent_again(session, opened) and _repeats(self._state, out, operation, request, opened, span):
                 return
+            smb = self._infos.info_of(operation, session_id, session)
             session.deliver(opened, True, message, span, smb, out)
 
     def _read_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
@@ -424,24 +410,26 @@ class Smb2Reader:
         if operation.header.failed:
             return
         message, lead, at, captured = operation.message, operation.lead, operation.at, operation.captured
-        if captured < READ_RESPONSE_SIZE.stop:
-            READ_RESPONSE_SIZE.fail(captured)
-        (size,) = READ_RESPONSE_SIZE.unpack(lead, at)
-        if size != 17:
-            check_error(operation.header, size, 17)
-            return
         if captured < READ_RESPONSE.stop:
-            READ_RESPONSE.fail(captured)
-        span = buffer_span(message, *READ_RESPONSE.unpack(lead, at))
-        smb = self._infos.info_of(operation, session.session_id, session)
+            check_cut(operation.header, lead, at, captured, READ_RESPONSE, READ_RESPONSE_SIZE)
+            return
+        size, start, length = READ_RESPONSE.unpack(lead, at)
+        if size != READ_RESPONSE_SIZE:
+            check_error(operation.header, size, READ_RESPONSE_SIZE)
+            return
+        if length and (start < HEADER_LEN or start + length > message.length):
+            raise lies_outside(message, start, length)
         file_id = request.file_id if request is not None else None
         if file_id is None and request is not None and request.compound is not None:
             file_id = request.compound.file_id
         if file_id is not None:
-            opened = session.open_of(file_id, self._out)
-            session.deliver(opened, False, message, span, smb, self._out)
+            opened = session.opens.get(file_id) or session.open_of(file_id, self._out)
+            if opened.kind != "file":
+                smb = self._infos.info_of(operation, session.session_id, session)
+                session.deliver(opened, False, message, (start, start + length), smb, self._out)
         else:
-            self._read_by_unknown(session, message, span, smb)
+            smb = self._infos.info_of(operation, session.session_id, session)
+            self._read_by_unknown(session, message, (start, start + length), smb)
 
     def _read_by_unknown(self, session: Session, message: Message, span: tuple[int, int], smb: SmbInfo) -> None:
         """Takes the data of an SMB2 READ whose request was not captured. They belong to the session's pipe, if it has only one."""
@@ -460,15 +448,13 @@ class Smb2Reader:
     def _ioctl_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         assert session is not None
         message, lead, at, captured = operation.message, operation.lead, operation.at, operation.captured
-        if captured < IOCTL_RESPONSE_SIZE.stop:
-            IOCTL_RESPONSE_SIZE.fail(captured)
-        (size,) = IOCTL_RESPONSE_SIZE.unpack(lead, at)
-        if size != 49:
-            check_error(operation.header, size, 49)
-            return
         if captured < IOCTL_RESPONSE.stop:
-            IOCTL_RESPONSE.fail(captured)
-        code, file_id, start, length = IOCTL_RESPONSE.unpack(lead, at)
+            check_cut(operation.header, lead, at, captured, IOCTL_RESPONSE, IOCTL_RESPONSE_SIZE)
+            return
+        size, code, file_id, start, length = IOCTL_RESPONSE.unpack(lead, at)
+        if size != IOCTL_RESPONSE_SIZE:
+            check_error(operation.header, size, IOCTL_RESPONSE_SIZE)
+            return
         if length and (start < HEADER_LEN or start + length > message.length):
             raise lies_outside(message, start, length)
         # A warning (STATUS_BUFFER_OVERFLOW) answers with data too.

@@ -64,6 +64,9 @@ class FramingState(Enum):
     SEEKING = "seeking"
 
 
+_AT_HEADER = FramingState.AT_HEADER
+
+
 class Hole(Struct, frozen=True):
     """Bytes of a framed SMB message that were not captured, and the frames around them."""
 
@@ -217,50 +220,64 @@ class Framing:
             return None
         return self._pieces[0][1].time_ns_at(0) if self._pieces else self._held.since_ns
 
-    def feed(self, data: TracedBytes | Gap, start: int = 0, stop: int | None = None) -> list[Framed]:
-        """Takes the stream's bytes of `data` from `start` to `stop`, or a gap, and returns the SMB messages that are complete."""
+    def feed(self, data: TracedBytes, start: int = 0, stop: int | None = None) -> list[Framed]:
+        """Takes the stream's bytes of `data` from `start` to `stop`, and returns the SMB messages that are complete."""
         out: list[Framed] = []
-        if isinstance(data, Gap):
-            self._gap(data, out)
-        else:
-            stop = len(data) if stop is None else stop
-            at = start
-            while at < stop:
-                if self._state is FramingState.AT_HEADER and not self._held.length:
-                    # Messages that are whole stay where they lie.
-                    raw, begun = data.data, at
-                    while stop - at >= _BEGINNING_LEN:
-                        length, magic = _BEGINNING(raw, at)
-                        begin = at + HEADER_LEN
-                        # The first byte of a session message is 0, so that a length beyond 16 MiB is another packet.
-                        if length < 4 or begin + length > stop or magic not in MAGICS:
-                            break
-                        at = begin + length
-                        out.append(Message(data, begin, at, length))
-                    if at == stop:
+        if stop is None:
+            stop = len(data)
+        at, held = start, self._held
+        while at < stop:
+            if not held.length and self._state is _AT_HEADER:
+                # Messages that are whole stay where they lie.
+                raw, begun = data.data, at
+                while stop - at >= _BEGINNING_LEN:
+                    length, magic = _BEGINNING(raw, at)
+                    begin = at + HEADER_LEN
+                    # The first byte of a session message is 0, so that a length beyond 16 MiB is another packet.
+                    if length < 4 or begin + length > stop or magic not in MAGICS:
                         break
-                    if at > begun and raw[at + HEADER_LEN : at + _BEGINNING_LEN] not in MAGICS:
-                        # It is not sure that the length of the last message leads to a header.
-                        at = self._taken_back(out, at)
-                # Only bytes that complete the held message are joined with it. Later bytes stay where they are.
+                    at = begin + length
+                    out.append(Message(data, begin, at, length))
+                if at == stop:
+                    break
+                if at > begun and raw[at + HEADER_LEN : at + _BEGINNING_LEN] not in MAGICS:
+                    # It is not sure that the length of the last message leads to a header.
+                    at = self._taken_back(out, at)
+            at = self._hold(data, at, stop, out, is_first=at == start)
+        return out
+
+    def gap(self, gap: Gap) -> list[Framed]:
+        """Takes a gap in the stream, and returns the SMB messages that end with it."""
+        out: list[Framed] = []
+        self._lack(gap, out)
+        self._count()
+        return out
+
+    def _hold(self, data: TracedBytes, at: int, stop: int, out: list[Framed], *, is_first: bool) -> int:
+        """Holds the bytes from `at` on that may complete an incoming SMB message, and returns where they end. `is_first`: the part
+        of the stream begins there."""
+        # Only bytes that complete the held message are joined with it. Later bytes stay where they are.
+        end, raw = stop, data.data
+        if self._state is FramingState.IN_MESSAGE:
+            if is_first and raw[at + HEADER_LEN : at + _BEGINNING_LEN] in MAGICS:
+                is_header = recognise_header(raw[at : at + HEADER_SPAN]) == 0
+                self._mend(out, goes_on=is_header, is_over=is_header)
+                if self._state is not FramingState.IN_MESSAGE:
+                    self._count()
+                    return at
+            end = min(stop, at + self._prefix + self._total - self._at - len(self._held))
+            if end < stop and raw[end + HEADER_LEN : end + _BEGINNING_LEN] not in MAGICS:
                 end = stop
-                if self._state is FramingState.IN_MESSAGE:
-                    if at == start and data.data[at + HEADER_LEN : at + _BEGINNING_LEN] in MAGICS:
-                        is_header = recognise_header(data.data[at : at + HEADER_SPAN]) == 0
-                        self._mend(out, goes_on=is_header, is_over=is_header)
-                        if self._state is not FramingState.IN_MESSAGE:
-                            continue
-                    end = min(stop, at + self._prefix + self._total - self._at - len(self._held))
-                    if end < stop and data.data[end + HEADER_LEN : end + _BEGINNING_LEN] not in MAGICS:
-                        end = stop
-                self._held.append(data if at == 0 and end == len(data) else data[at:end])
-                at = end
-                while self._take_one(out):
-                    pass
+        self._held.append(data if at == 0 and end == len(data) else data[at:end])
+        while self._take_one(out):
+            pass
+        self._count()
+        return end
+
+    def _count(self) -> None:
         self.memory = self._held.length
         if self._pieces:
             self.memory += self._pieces_length + _PIECE_COST * len(self._pieces)
-        return out
 
     def _take_one(self, out: list[Framed]) -> bool:
         """Takes one step of SMB framing in the held bytes. Returns False if the next step needs more bytes."""
@@ -309,7 +326,7 @@ class Framing:
         self._lose(LostMessages(0, frames, "no SMB header where one was due"), out)
         return True
 
-    def _gap(self, gap: Gap, out: list[Framed]) -> None:
+    def _lack(self, gap: Gap, out: list[Framed]) -> None:
         length, frames, reason = gap.length, gap.frames, gap.reason
         self._mend(out, goes_on=False)
         if self._state is FramingState.SEEKING:

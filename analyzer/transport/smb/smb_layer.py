@@ -64,26 +64,27 @@ class SmbConnection:
         """Takes a batch of the SMB connection part by part, or a gap. Returns the channel events that it completes."""
         if isinstance(item, Gap):
             begun = self._framings[item.direction] or self._begin(item.direction, seeking=True)
-            self._take(item.direction, begun.feed(item))
+            self._take(item.direction, begun.gap(item))
         else:
-            borders, ways = item.borders, item.ways
-            for part, is_reply in enumerate(item.replies):
+            data, borders, ways, framings = item.data, item.borders, item.ways, self._framings
+            start = borders[0]
+            for is_reply, stop in zip(item.replies, borders[1:], strict=True):
                 direction = ways[is_reply]
-                framing = self._framings[direction]
+                framing, other = framings[direction], framings[1 - direction]
                 if framing is None:
                     offset = item.reply_offset if is_reply else item.offset
                     seeking = offset != 0 or not self._state.connection.initiator_known
                     framing = self._begin(direction, seeking=seeking)
-                other = self._framings[1 - direction]
                 if other is not None and other.memory:
                     self._take(0 if direction else 1, other.answered())
-                self._take(direction, framing.feed(item.data, borders[part], borders[part + 1]))
+                self._take(direction, framing.feed(data, start, stop))
+                start = stop
         self._smb2.sessions.times.flush()
         sent, received = self._framings
-        framings = (sent.memory if sent is not None else 0) + (received.memory if received is not None else 0)
+        held = (sent.memory if sent is not None else 0) + (received.memory if received is not None else 0)
         readers = self._smb2.memory + (self._smb1.memory if self._smb1 is not None else 0)
         setups = SETUP_COST * len(self._smb2.sessions.setups)
-        self.memory = _COST + framings + self._state.memory + readers + setups
+        self.memory = _COST + held + self._state.memory + readers + setups
         return self._out.take_events()
 
     def open_since(self, since_ns: int) -> int | None:
@@ -118,21 +119,22 @@ class SmbConnection:
 
     def _take(self, direction: Direction, found: list[Framed]) -> None:
         """Gives the SMB messages found in the stream to their reader."""
-        log = self._state.shared.message_log
+        state, smb2 = self._state, self._smb2
+        log = state.shared.message_log
         for event in found:
             if isinstance(event, Message):
+                data, start = event.data, event.start
+                magic = (data.data if type(data) is TracedBytes else data.lead(start + 4))[start : start + 4]
+                message: Message | None = event
+                transforms = PLAIN
                 try:
-                    data, start, transforms = event.data, event.start, PLAIN
-                    message: Message | None = event
-                    magic = (data.data if type(data) is TracedBytes else data.lead(start + 4))[start : start + 4]
                     if magic in _WRAPPED:
-                        message, transforms = self._unwrapped(direction, event)
-                        magic = message.begins_with(4) if message is not None else b""
+                        message, magic, transforms = self._unwrapped(direction, event, magic)
                     if message is not None:
                         if log is not None:
-                            log(self._state.connection, direction, event, message)
+                            log(state.connection, direction, event, message)
                         if magic == SMB2_MAGIC:
-                            self._smb2.feed(direction, message, transforms)
+                            smb2.feed(direction, message, transforms)
                         elif magic == SMB1_MAGIC:
                             self._smb1 = self._smb1 or self._begin_smb1()
                             self._smb1.feed(direction, message)
@@ -140,29 +142,32 @@ class SmbConnection:
                             raise MalformedError("no SMB header", field="header.protocol_id", start=0, stop=4)
                 except DecodeError as error:
                     self._decode_error(direction, event, error)
-                if self._state.crowded_out:
+                if state.crowded_out:
                     self._leave_crowded_out()
             elif isinstance(event, LostMessages):
-                self._smb2.lost_data(direction, event, event.reason)
+                smb2.lost_data(direction, event, event.reason)
             elif isinstance(event, NetbiosNames):
                 self._name_hosts(direction, event)
             else:
                 self._out.append(event)
 
-    def _unwrapped(self, direction: Direction, message: Message) -> tuple[Message | None, Transforms]:
-        """Removes the transforms (encryption, compression) of an SMB message. Returns it, None if it stays encrypted, and these."""
+    def _unwrapped(
+        self, direction: Direction, message: Message, magic: bytes
+    ) -> tuple[Message | None, bytes, Transforms]:
+        """Removes the transforms (encryption, compression) of an SMB message that begins with `magic`. Returns it, None if it stays
+        encrypted, what it begins with, and the transforms."""
         transforms = PLAIN
-        if message.begins_with(4) == TRANSFORM_MAGIC:
-            decrypted = self._smb2.decrypt(direction, message)
+        if magic == TRANSFORM_MAGIC:
+            decrypted, transforms = self._smb2.decrypt(direction, message), ENCRYPTED
             if decrypted is None:
-                return None, ENCRYPTED
-            message, transforms = decrypted, ENCRYPTED
-        if message.begins_with(4) == COMPRESSION_MAGIC:
+                return None, magic, transforms
+            message, magic = decrypted, decrypted.begins_with(4)
+        if magic == COMPRESSION_MAGIC:
             if not message.whole:
                 raise TruncatedError("a compressed message is not whole in the capture", field="message")
-            message = Message.of_bytes(self._decompress(message.head))
-            transforms = replace(transforms, compressed=True)
-        return message, transforms
+            message, transforms = Message.of_bytes(self._decompress(message.head)), replace(transforms, compressed=True)
+            magic = message.begins_with(4)
+        return message, magic, transforms
 
     def _decode_error(self, direction: Direction, message: Message, error: DecodeError) -> None:
         """Reports an SMB message of the connection that violates its specification. Only this message is lost."""

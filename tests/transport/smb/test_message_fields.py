@@ -428,7 +428,7 @@ def test_bytes_around_a_loss_are_no_header_together() -> None:
     message = framed(smb2(CREATE, b"", 1))
     framing = Framing("here", seeking=True)
     out = framing.feed(TracedBytes.of_frame(b"noise" + message[:6], 1, 0, 1))
-    out += framing.feed(Gap(connection, 0, 0, 9, (1, 2), "lost"))
+    out += framing.gap(Gap(connection, 0, 0, 9, (1, 2), "lost"))
     out += framing.feed(TracedBytes.of_frame(message[6:] + message, 2, 0, 2))
     found = [event for event in out if isinstance(event, Message)]
     assert [(one.length, one.frames) for one in found] == [(64, (2,))]

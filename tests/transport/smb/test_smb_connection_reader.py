@@ -85,7 +85,7 @@ def hole(length: int | None, frames: tuple[int, ...]) -> Gap:
 def test_a_hole_costs_only_the_messages_it_touches(start: int, length: int) -> None:
     stop = min(start + length, len(STREAM))
     framing = Framing("test")
-    found = [*framing.feed(traced(STREAM[:start])), *framing.feed(hole(stop - start, (1,)))]
+    found = [*framing.feed(traced(STREAM[:start])), *framing.gap(hole(stop - start, (1,)))]
     found += [*framing.feed(traced(STREAM[stop:], stop)), *framing.finish()]
     wholes = [event.head.data for event in found if isinstance(event, Message) and event.whole]
     expected, at = [], 0

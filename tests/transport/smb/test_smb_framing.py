@@ -24,7 +24,7 @@ class Wire:
         return self.framing.feed(TracedBytes.of_frame(data, self.frame, 0, self.frame * 1000))
 
     def gap(self, length: int | None, *frames: int, reason: str = "a hole") -> list[Framed]:
-        return self.framing.feed(Gap(CONNECTION, 0, 0, length, frames, reason))
+        return self.framing.gap(Gap(CONNECTION, 0, 0, length, frames, reason))
 
 
 def messages(items: list[Framed]) -> list[Message]:
