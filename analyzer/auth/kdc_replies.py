@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import ClassVar
 
 from msgspec import Struct
 
@@ -71,10 +70,10 @@ class TicketIssued(StandsAlone, frozen=True):
 class KdcLayer:
     """The layer that reads KDC traffic and yields the tickets that are issued in it. Other events pass unchanged."""
 
-    takes: ClassVar[frozenset[type[Event]]] = frozenset({UdpPayload, Recognised, StreamBatch, Gap, StreamClosed})
-
     def __init__(self) -> None:
         self._streams: dict[int, _KdcStream] = {}
+        # Streams concern it once one of them is found to be a KDC's.
+        self.takes: set[type[Event]] = {UdpPayload, Recognised}
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Takes one event; returns the tickets that a KDC's replies issue, or the event itself if it is no KDC traffic."""
@@ -84,6 +83,7 @@ class KdcLayer:
             if len(self._streams) >= _MAX_CONNECTIONS:
                 del self._streams[next(iter(self._streams))]
             self._streams[event.connection.number] = _KdcStream(0 if event.client_direction else 1)
+            self.takes |= {StreamBatch, Gap, StreamClosed}
             return ()
         if not isinstance(event, StreamBatch | Gap | StreamClosed):
             return (event,)

@@ -6,11 +6,11 @@ chain them. They are loaded when a capture is read: a case needs none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence, Set
 from contextlib import closing, nullcontext
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import BlockEnds, CaptureEnds, Event, StandsAlone
@@ -39,12 +39,12 @@ Feed = Callable[[Event], Iterable[Event]]
 
 
 class Layer(Protocol):
-    """A layer: `feed` takes an event and yields those it completed; `finish` yields those that the end of the capture completes.
+    """A layer: `feed` takes an event and yields those it completed; `finish` yields those that the end of the capture completes."""
 
-    `takes` are the types of event that it needs; it would pass on all others unchanged.
-    """
-
-    takes: ClassVar[frozenset[type[Event]]]
+    @property
+    def takes(self) -> Set[type[Event]]:
+        """The types of event that the layer needs at the moment. It would pass on all others unchanged."""
+        ...
 
     def feed(self, event: Event) -> Iterable[Event]: ...
 
@@ -84,7 +84,7 @@ class LayerChain:
             kinds = set(map(type, events))
         return events
 
-    def _through(self, feed: Feed, takes: frozenset[type[Event]], events: Sequence[Event]) -> Sequence[Event]:
+    def _through(self, feed: Feed, takes: Set[type[Event]], events: Sequence[Event]) -> Sequence[Event]:
         """Feeds one layer those events of a group that it takes; returns what it yields, and the other events, in order. If the
         layer fails, the events before the failure climb first."""
         higher = list[Event]()
@@ -123,11 +123,11 @@ class LayerChain:
             yield from self._tops((group, 0) for group in chain(_grouped(events), [(CaptureEnds(),)]))
             yield from self.finish()
 
-    def above(self, groups: Iterable[Sequence[Event]]) -> Generator[Event]:
-        """Chains these layers on top of another chain, whose groups of events it takes; yields the events on top."""
+    def above(self, groups: Iterable[Sequence[Event]]) -> Generator[Sequence[Event]]:
+        """Chains these layers on top of another chain, whose groups of events it takes; yields groups of events on top."""
         with closing(groups) if isinstance(groups, Generator) else nullcontext():
-            for group in chain(self._tops((group, 0) for group in groups), self.finish()):
-                yield from group
+            yield from self._tops((group, 0) for group in groups)
+            yield from self.finish()
 
     def _tops(self, groups: Iterable[tuple[Sequence[Event], int]]) -> Generator[Sequence[Event]]:
         """Yields the events on top of the layer chain for each group and the layer that it is fed to. Where a layer failed, raises

@@ -331,7 +331,7 @@ def _read(
     before_rpc = [MarksInSessions()] if in_sessions == "none" else []
     upper = [*channels, *before_rpc, rpc, *above]
     if sharing is None:
-        events: list[Iterator[Event]] = [LayerChain([*below, *upper]).run(waiting.pop())]
+        groups: list[Iterator[Sequence[Event]]] = [LayerChain([*below, *upper]).groups(waiting.pop())]
     else:
         from analyzer.pipeline.shard_coordinator import FoundInShards
 
@@ -344,13 +344,13 @@ def _read(
         if shared is None:
             return None
         if isinstance(shared, FoundInShards):
-            events = [iter(shared.events)]
+            groups = [iter([shared.events])]
             collected.calls, collected.closed = shared.calls, set(shared.closed)
             collected.jobs = shared.jobs
             pcq.losses += shared.losses
         else:
-            events = [LayerChain(upper).above(shared)]
-    _collect(events, collected, facts, failed)
+            groups = [LayerChain(upper).above(shared)]
+    _collect(groups, collected, facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses, collected.conflicts, collected.late)
     collected.problems += notes
     analysis = collected.analysis(facts(), calls, learner.catalogs, follower.names, secrets_given=bool(keyring))
@@ -401,15 +401,17 @@ def _redaction(
 
 
 def _collect(
-    waiting: list[Iterator[Event]],
+    waiting: list[Iterator[Sequence[Event]]],
     collected: EventCollector,
     facts: Callable[[], CaptureFacts],
     failed: Callable[[Exception], None] | None,
 ) -> None:
-    """Collects the events at the top of a run's layers; `failed` is described at `analyze`."""
+    """Collects the groups of events at the top of a run's layers; `failed` is described at `analyze`."""
+    take = collected.take_event
     try:
-        for event in waiting.pop():
-            collected.take_event(event)
+        for group in waiting.pop():
+            for event in group:
+                take(event)
     except Exception as error:
         if failed is None or isinstance(error, InputError):
             raise

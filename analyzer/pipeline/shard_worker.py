@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import partial
 from hashlib import sha256
 from itertools import chain, count, repeat
@@ -158,7 +158,7 @@ class _ClockedChain(LayerChain):
         super().__init__(layers)
         self._clock = clock
 
-    def _through(self, feed: Feed, takes: frozenset[type[Event]], events: Sequence[Event]) -> Sequence[Event]:
+    def _through(self, feed: Feed, takes: Set[type[Event]], events: Sequence[Event]) -> Sequence[Event]:
         if not isinstance(events, Dealt):  # what the end of the capture completes
             return super()._through(feed, takes, events)
         higher = Dealt()

@@ -76,11 +76,11 @@ def test_a_chain_waits_since_the_first_of_its_layers_does(layers: list[Any], sin
 
 
 def failing(error: Exception) -> Any:
-    def events() -> Any:
-        yield Problem("gap", "tcp", (1,), "before")
+    def groups() -> Any:
+        yield [Problem("gap", "tcp", (1,), "before")]
         raise error
 
-    return [events()]
+    return [groups()]
 
 
 def test_what_nobody_foresaw_ends_the_reading_where_somebody_is_told() -> None:
