@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import accumulate, chain
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from analyzer.auth.security_types import Sender, Unprotected
 from analyzer.core.byte_log import Log
@@ -65,18 +65,18 @@ _Row = tuple[TracedBytes, int, int, int, int, Plain | tuple[int, int], str]
 _ROOM = 1 << 22
 
 
-class PduList:
+class PduList(Struct):
     """The PDUs of a request or response to be paired that is still incoming. One piece may hold several, and nothing is copied
-    until all are there."""
+    until all are there.
 
-    __slots__ = ("_held", "_log", "_rows", "_spilled")
+    Long requests and responses are spilled to the log; without one, all PDUs stay in memory.
+    """
 
-    def __init__(self, log: Log | None = None) -> None:
-        """Long requests and responses are spilled to the log; without one, all PDUs stay in memory."""
-        self._rows: list[_Row] = []
-        self._log, self._held = log, 0
-        # How many rows are spilled.
-        self._spilled = 0
+    _log: Log | None = None
+    _rows: list[_Row] = []  # each has its own
+    _held: int = 0
+    # How many rows are spilled.
+    _spilled: int = 0
 
     def add(self, piece: TracedBytes, at: int, length: int, start: int, stop: int, plain: Plain, step: str) -> None:
         """Adds the PDU at `at` of a piece to its request or response being paired. Its stub is `start` to `stop` of the PDU. If it
@@ -286,15 +286,15 @@ class CallSide(Struct):
     damage: str | None = None
     malformed: str | None = None
     over_limit: bool = False
-    dropped_frames: set[int] = field(default_factory=set)
+    dropped_frames: set[int] | None = None
     dropped_times: tuple[int, int] | None = None
     order_big: bool = False
     security: Security | None = None
     trailer: SecTrailer | None = None
     still_sealed: Unprotected | None = None
     is_sealed: bool = False
-    verdicts: set[bool | None] = field(default_factory=set)
-    header_signed: set[bool] = field(default_factory=set)
+    verdicts: frozenset[bool | None] = frozenset()
+    header_signed: frozenset[bool] = frozenset()
     is_bare: bool = False
     smb: SmbInfo | None = None
     is_altered: bool = False
@@ -355,20 +355,22 @@ class CallSide(Struct):
         if unsealed.body is None and self.still_sealed is None:
             self.still_sealed = unsealed
         self.is_sealed |= unsealed.decryption is not Decryption.NOT_SEALED
-        self.verdicts.add(unsealed.verified)
-        if unsealed.header_signed is not None:
-            self.header_signed.add(unsealed.header_signed)
+        if unsealed.verified not in self.verdicts:
+            self.verdicts |= {unsealed.verified}
+        if (signed := unsealed.header_signed) is not None and signed not in self.header_signed:
+            self.header_signed |= {signed}
 
     def _drop(self, last: TracedBytes) -> None:
         """Drops all fragments of a request or response, `last` among them, but keeps their frames and times."""
         self.dropped_times = spanned([self.times, last.times])
-        self.pdus.note_frames(self.dropped_frames)
-        last.note_frames(self.dropped_frames)
+        dropped = self.dropped_frames = self.dropped_frames or set()
+        self.pdus.note_frames(dropped)
+        last.note_frames(dropped)
         self.pdus = PduList()
 
     @property
     def frames(self) -> set[int]:
-        found = set(self.dropped_frames)
+        found = set(self.dropped_frames or ())
         self.pdus.note_frames(found)
         return found
 

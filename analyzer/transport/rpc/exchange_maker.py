@@ -21,7 +21,7 @@ from analyzer.core.events import Event, Moment
 from analyzer.core.frame_ids import number_of
 from analyzer.core.wire_numbers import WireNumbers
 from analyzer.results.calls.call import CallState, Side
-from analyzer.results.calls.pdus import stub_length_of, stub_of
+from analyzer.results.calls.pdus import stub_of
 from analyzer.results.connection import Channel
 from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption, Identity
 from analyzer.transport.channel.channels import SmbInfo
@@ -261,7 +261,7 @@ class ExchangeMaker:
         elif side.still_sealed is not None:
             missing = Missing.SEALED
         else:
-            length = stub_length_of(fragments)
+            length = side.wire_length
             if is_request and SIGNATURE in (stub := stub_of(fragments).data):
                 length, verdict = self._verification(call, stub) or (length, None)
         if side.dropped_times is not None:
@@ -338,7 +338,7 @@ class ExchangeMaker:
             security.identity,
             decryption,
             verified,
-            signed.pop() if len(signed) == 1 else None,
+            next(iter(signed)) if len(signed) == 1 else None,
             security.decrypted_by,
             security.logon,
         )
