@@ -35,11 +35,11 @@ from msgspec import Struct
 
 from analyzer.auth.security_types import Sender, Unprotected
 from analyzer.core.byte_log import Log
-from analyzer.core.byte_origins import Source, spanned
+from analyzer.core.byte_origins import PackedOrigins, Source, spanned
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.times import earliest
-from analyzer.core.traced_bytes import EMPTY, StoredBytes, TracedBytes
+from analyzer.core.traced_bytes import EMPTY, StoredBytes, TracedBytes, data_of
 from analyzer.results.calls.pdus import Fragments, Pdus, Plain, fragment_of, stub_place
 from analyzer.results.security import Decryption
 from analyzer.transport.channel.channels import SmbInfo
@@ -150,38 +150,36 @@ class PduList(Struct):
         if self._spilled and self._log is not None:
             self._spill(self._log)
         pieces, _, lengths, starts, stops, plains, steps = zip(*self._rows, strict=True)
-        joined = self._whole()
-        whole, times = joined.settled(0, len(joined))
-        decrypted_by = set(steps) - {""}
-        step = next(iter(decrypted_by), "")
-        if len(decrypted_by) <= 1 and {piece.steps for piece in pieces} == {whole.steps}:
-            bounds = array("I", chain.from_iterable(zip(starts, stops, strict=True)))
-            if (unsealed := self._unsealed(whole, lengths, bounds, step)) is not None:
-                return unsealed, times
-            return Pdus.from_lengths(whole, lengths, bounds, tuple(map(self._plain, plains)), step), times
-        # Differently carried or opened: not ordinary traffic, so it may cost more.
-        fragments = [
-            fragment_of(piece.settled(at, at + length)[0], start, stop, self._plain(plain), opened_by or step)
-            for piece, at, length, start, stop, plain, opened_by in self._rows
-        ]
-        return tuple(fragments), times
-
-    def _whole(self) -> TracedBytes:
-        """Returns the bytes of all PDUs of the request or response being paired, joined."""
-        runs = self._runs()
+        opened_by, carried = set(steps) - {""}, {piece.steps for piece in pieces}
+        step = next(iter(opened_by), "")
+        if len(opened_by) > 1 or len(carried) > 1:
+            # Differently carried or opened: not ordinary traffic, so it may cost more.
+            fragments = [
+                fragment_of(piece.settled(at, at + length)[0], start, stop, self._plain(plain), own_step or step)
+                for piece, at, length, start, stop, plain, own_step in self._rows
+            ]
+            return tuple(fragments), self.times
+        runs, bounds = self._runs(), array("I", chain.from_iterable(zip(starts, stops, strict=True)))
+        origins, times = TracedBytes.settled_place(runs)
         if not self._spilled or self._log is None:
-            return TracedBytes.pick(runs)
-        places = [(piece.position, len(piece)) for piece, *_ in self._rows if isinstance(piece, StoredBytes)]
-        return _logged(self._log, places, *TracedBytes.place(runs))
+            whole = TracedBytes(data_of(runs), origins, 0, *carried)
+            return Pdus.from_lengths(whole, lengths, bounds, plains, step), times
+        return self._spilled_pdus(self._log, origins, lengths, bounds, step), times
 
-    def _unsealed(self, whole: TracedBytes, lengths: Sequence[int], bounds: array[int], step: str) -> Pdus | None:
-        """Returns all PDUs of the request or response being paired if all unsealed stubs are spilled, else None."""
-        places = [plain for *_, plain, _ in self._rows if isinstance(plain, tuple)]
-        if len(places) < len(self._rows) or self._log is None:
-            return None
+    def _spilled_pdus(
+        self, log: Log, origins: PackedOrigins, lengths: Sequence[int], bounds: array[int], step: str
+    ) -> Pdus:
+        """Returns the PDUs of the request or response being paired, which were all spilled to the log. Unsealed stubs stay there
+        too, if all are."""
+        places = [(piece.position, len(piece)) for piece, *_ in self._rows if isinstance(piece, StoredBytes)]
+        whole = _logged(log, places, origins, 0, self._rows[0][0].steps)
+        unsealed = [plain for *_, plain, _ in self._rows if isinstance(plain, tuple)]
+        if len(unsealed) < len(self._rows):
+            plains = tuple([self._plain(plain) for *_, plain, _ in self._rows])
+            return Pdus.from_lengths(whole, lengths, bounds, plains, step)
         stops = array("I", accumulate(lengths))
-        unsealed = _logged(self._log, places, *stub_place(whole, stops, bounds), (*whole.steps, step))
-        return Pdus(whole, stops, bounds, step, None, unsealed)
+        stub = _logged(log, unsealed, *stub_place(whole, stops, bounds), (*whole.steps, step))
+        return Pdus(whole, stops, bounds, step, None, stub)
 
     def _plain(self, plain: Plain | tuple[int, int]) -> Plain:
         return self._log.read(*plain) if isinstance(plain, tuple) and self._log is not None else plain  # type: ignore[return-value]
