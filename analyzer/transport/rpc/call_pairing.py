@@ -78,13 +78,16 @@ class PduList(Struct):
     # How many rows are spilled.
     _spilled: int = 0
 
-    def add(self, piece: TracedBytes, at: int, length: int, start: int, stop: int, plain: Plain, step: str) -> None:
+    def add(self, piece: TracedBytes, at: int, length: int, start: int, stop: int, plain: Plain, step: str) -> bool:
         """Adds the PDU at `at` of a piece to its request or response being paired. Its stub is `start` to `stop` of the PDU. If it
-        was sealed, `step` names what opened `plain`."""
-        self._rows.append((piece, at, length, start, stop, plain, step))
+        was sealed, `step` names what opened `plain`. Returns whether the PDU before it came in another piece, or there is none."""
+        rows = self._rows
+        begins = not rows or rows[-1][0] is not piece
+        rows.append((piece, at, length, start, stop, plain, step))
         self._held += length
         if self._held > _ROOM and self._log is not None:
             self._spill(self._log)
+        return begins
 
     def _spill(self, log: Log) -> None:
         """Writes the held bytes of the PDUs of a request or response being paired to the log."""
@@ -99,10 +102,6 @@ class PduList(Struct):
             if isinstance(plain, bytes):
                 rows[number] = (*row, (log.append(plain), len(plain)), step)  # type: ignore[assignment]  # the same five
         self._spilled, self._held = len(rows), 0
-
-    def ends_in(self, piece: TracedBytes) -> bool:
-        """Whether the last PDU of the request or response being paired came in this piece."""
-        return bool(self._rows) and self._rows[-1][0] is piece
 
     @property
     def only_stub(self) -> bytes | None:
@@ -305,13 +304,8 @@ class CallSide(Struct):
         if self.state is _EMPTY:
             self.smb = part.smb
             self.order_big = header.order == "big"
+        if not self.wire_length:
             self.first_length = length
-            more += len(piece.data)
-        else:
-            if not self.wire_length:
-                self.first_length = length
-            if not self.pdus.ends_in(piece):
-                more += len(piece.data)
         self.state = _AFTER[self.state, header.flags & LAST_FRAG]
         if part.smb is not None and part.smb.signature_ok is False:
             self.is_altered = True
@@ -333,8 +327,8 @@ class CallSide(Struct):
             self.over_limit = True
             more = -self.memory
             self._drop(part.data)
-        else:
-            self.pdus.add(piece, part.at, part.length, part.start, part.stop, part.plain, part.step)
+        elif self.pdus.add(piece, part.at, part.length, part.start, part.stop, part.plain, part.step):
+            more += len(piece.data)
         self.memory += more
         if self.state is _COMPLETE:
             # The first one's alloc_hint announces the length of the whole stub. It is a hint: a gap between first and last is no
