@@ -338,6 +338,8 @@ class PackedOrigins(Struct, Source, eq=False):
     length: int
     # The beginning of each part, and its rows. None until more than one row is looked at.
     parts: tuple[list[int], list[tuple[FrameExtent, ...]], list[bool]] | None = None
+    # The lowest and the highest frame of all bytes. None until they are asked for.
+    ends: tuple[int, int] | None = None
 
     def _read(self) -> tuple[list[int], list[tuple[FrameExtent, ...]], list[bool]]:
         if self.parts is None:
@@ -412,8 +414,9 @@ class PackedOrigins(Struct, Source, eq=False):
             return frame, frame
         if start or stop < self.length:
             return super().frame_range(start, stop)
-        frames = self._all_frames()
-        return (min(frames), max(frames)) if frames else None
+        if self.ends is None and (frames := self._all_frames()):
+            self.ends = min(frames), max(frames)
+        return self.ends
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
         for first, last, begin, extents, is_shared in self._pieces(start, stop):
