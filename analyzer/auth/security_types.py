@@ -22,7 +22,7 @@ BYTES_A_TRY, KEYSTREAM_A_BYTE = 2, 64
 NTLM_SIGNATURE = b"NTLMSSP\x00"
 
 
-class Unprotected(Struct, frozen=True):
+class Unprotected(Struct, frozen=True, gc=False):
     """What a security context gives: one RPC message after its signature was checked and its seal was removed.
 
     `body` has the length of the sealed body, with its padding. It is None if it could not be decrypted (`decryption`, `reason`).

@@ -16,8 +16,8 @@ import struct
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, islice, pairwise
-from operator import add, le, sub
+from itertools import accumulate, groupby, islice, pairwise
+from operator import add, itemgetter, le, sub
 from typing import Literal
 
 import numpy as np
@@ -71,6 +71,10 @@ class Source:
         out = bytearray()
         self.pack(start, stop, out)
         return bytes(out), self.times(start, stop)
+
+    def located_ranges(self, begins: Sequence[int], ends: Sequence[int]) -> tuple[bytes, tuple[int, int] | None]:
+        """Returns the packed origins and the times of some ranges of this source, one behind the other. None is empty."""
+        return joined_rows([self.located(begin, end) for begin, end in zip(begins, ends, strict=True)])
 
     def only_extent(self, start: int, stop: int) -> FrameExtent | None:
         """Returns the one frame extent that these bytes of the source come from, byte by byte. None if there are several or none,
@@ -210,6 +214,12 @@ class FrameTable(Struct, Source, frozen=True, eq=False):
             rows.append(pack(frames[at], offsets[at] + begin - starts[at], end - begin))
         out += b"".join(rows)
 
+    def located_ranges(self, begins: Sequence[int], ends: Sequence[int]) -> tuple[bytes, tuple[int, int] | None]:
+        if not self.ordered or not all(map(le, ends, begins[1:])):
+            return super().located_ranges(begins, ends)
+        self.pack_ranges(begins, ends, out := bytearray())
+        return bytes(out), self.times(begins[0], ends[-1])
+
     def moment(self, position: int) -> int:
         return self.times_ns[bisect_right(self.starts, position) - 1]
 
@@ -328,6 +338,8 @@ class PackedOrigins(Struct, Source, eq=False):
     length: int
     # The beginning of each part, and its rows. None until more than one row is looked at.
     parts: tuple[list[int], list[tuple[FrameExtent, ...]], list[bool]] | None = None
+    # The lowest and the highest frame of all bytes. None until they are asked for.
+    ends: tuple[int, int] | None = None
 
     def _read(self) -> tuple[list[int], list[tuple[FrameExtent, ...]], list[bool]]:
         if self.parts is None:
@@ -402,8 +414,9 @@ class PackedOrigins(Struct, Source, eq=False):
             return frame, frame
         if start or stop < self.length:
             return super().frame_range(start, stop)
-        frames = self._all_frames()
-        return (min(frames), max(frames)) if frames else None
+        if self.ends is None and (frames := self._all_frames()):
+            self.ends = min(frames), max(frames)
+        return self.ends
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
         for first, last, begin, extents, is_shared in self._pieces(start, stop):
@@ -446,6 +459,28 @@ def spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
     """Returns the range (of times or frame ids) that spans all given ranges of sources, None if none is given."""
     found = [each for each in ranges if each is not None]
     return (min(found)[0], max([last for _, last in found])) if found else None
+
+
+def joined_rows(
+    parts: Sequence[tuple[bytes, tuple[int, int] | None]],
+) -> tuple[bytes, tuple[int, int] | None]:
+    """Joins the packed origins and the times of several ranges of sources."""
+    if len(parts) == 1:
+        return parts[0]
+    return b"".join([packed for packed, _ in parts]), spanned([times for _, times in parts])
+
+
+def located_parts(parts: Iterable[tuple[Source, int, int]]) -> tuple[bytes, tuple[int, int] | None]:
+    """Returns the packed origins and the times of ranges of several sources, one behind the other. None is empty."""
+    found = []
+    for source, ranges in groupby(parts, itemgetter(0)):
+        _, begins, ends = zip(*ranges, strict=True)
+        if ends[:-1] == begins[1:]:
+            # Neighbours are one range.
+            found.append(source.located(begins[0], ends[-1]))
+        else:
+            found.append(source.located_ranges(begins, ends))
+    return joined_rows(found)
 
 
 def joined_place(sources: list[Source], firsts: list[int], lengths: list[int]) -> tuple[Source, int]:

@@ -21,6 +21,7 @@ from analyzer.core.byte_origins import (
     SharedSource,
     Source,
     joined_place,
+    located_parts,
 )
 
 
@@ -58,7 +59,7 @@ class TracedBytes(Struct, frozen=True):
         if len(spans) == 1:
             piece, start, stop = spans[0]
             return piece if stop - start == len(piece) else piece[start:stop]
-        return cls(b"".join([memoryview(piece.data)[start:stop] for piece, start, stop in spans]), *cls.place(spans))
+        return cls(data_of(spans), *cls.place(spans))
 
     @staticmethod
     def place(spans: Sequence[tuple[TracedBytes, int, int]]) -> tuple[Source, int, tuple[str, ...]]:
@@ -88,6 +89,13 @@ class TracedBytes(Struct, frozen=True):
         nothing of a layer."""
         packed, times = self.source.located(self.start + start, self.start + stop)
         return self.moved(start, stop, PackedOrigins(packed, stop - start)), times
+
+    @staticmethod
+    def settled_place(spans: Iterable[tuple[TracedBytes, int, int]]) -> tuple[PackedOrigins, tuple[int, int] | None]:
+        """Returns the packed origins of what `pick` makes, and the times of its earliest and latest frame. No span is empty."""
+        parts = [(piece.source, piece.start + start, piece.start + stop) for piece, start, stop in spans]
+        packed, times = located_parts(parts)
+        return PackedOrigins(packed, sum([stop - start for _, start, stop in parts])), times
 
     def __len__(self) -> int:
         return len(self.data)
@@ -198,6 +206,11 @@ class TracedBytes(Struct, frozen=True):
     def time_ns_at(self, position: int) -> int:
         """Returns the capture time of the frame that carried one of the traced bytes, 0 if there is none."""
         return self.source.moment(self.start + position) if position < len(self) else 0
+
+
+def data_of(spans: Iterable[tuple[TracedBytes, int, int]]) -> bytes:
+    """Returns the bytes of slices of traced bytes, joined."""
+    return b"".join([memoryview(piece.data)[start:stop] for piece, start, stop in spans])
 
 
 def _steps_of(parts: Sequence[TracedBytes]) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ CHANGING = """
     transport.packet.ip_fragments: Datagram
     transport.packet.frame_tallies: Tallies Tally
     transport.packet.tunnels: Inner
-    transport.rpc.call_pairing: CallSide PendingCall
+    transport.rpc.call_pairing: CallSide PduList PendingCall
     transport.smb.files.file_tracker: FileOpen
     transport.smb.smb1_reader: Smb1Request
     transport.smb.files.smb1_files: _Smb1FileRequest

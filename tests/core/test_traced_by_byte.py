@@ -24,7 +24,7 @@ from analyzer.core.byte_origins import (
     packed_length,
     spanned,
 )
-from analyzer.core.traced_bytes import EMPTY, StoredBytes, TracedBuffer, TracedBytes, untraced
+from analyzer.core.traced_bytes import EMPTY, StoredBytes, TracedBuffer, TracedBytes, data_of, untraced
 
 
 class Byte(NamedTuple):
@@ -510,3 +510,21 @@ def test_what_is_joined_of_a_table_is_of_its_bytes(
             check(joined[begin:end], expected[begin:end])
             check_times(joined[begin:end], expected[begin:end])
             assert joined[begin:end].steps == ()
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=9), min_size=1, max_size=6),
+    st.lists(st.tuples(st.booleans(), st.integers(0, 60), st.integers(0, 60)), min_size=1),
+)
+def test_slices_are_packed_as_what_is_joined_of_them(texts: list[bytes], slices: list[tuple[bool, int, int]]) -> None:
+    """Of one table or of two, in order or not."""
+    pieces = of_frames(*texts)
+    length, expected = len(plain(pieces)), plain(pieces)
+    spans = [(which, min(begin, length - 1), min(max(end, begin + 1), length)) for which, begin, end in slices]
+    for ordered in (True, False):
+        tables = {which: table(pieces, ordered=ordered) for which in (True, False)}
+        cuts = [(tables[which], begin, end) for which, begin, end in spans]
+        origins, times = TracedBytes.settled_place(cuts)
+        packed = TracedBytes(data_of(cuts), origins)
+        check(packed, [byte for _, begin, end in spans for byte in expected[begin:end]])
+        assert (origins.length, times) == (len(packed), TracedBytes.pick(cuts).times)

@@ -179,15 +179,6 @@ def pdus_alone(fragments: Fragments) -> Iterator[TracedBytes]:
     return (pdu_at(fragments, at) for at in range(len(fragments)))
 
 
-def stub_length_of(fragments: Fragments) -> int:
-    """Returns the length of the joined stubs of a call's PDUs."""
-    if isinstance(fragments, tuple):
-        return len(stub_of(fragments))
-    if fragments.unsealed is not None or fragments.plains is not None:
-        return len(fragments.stub())
-    return sum(fragments.bounds[1::2]) - sum(fragments.bounds[::2])
-
-
 def frame_range_of(fragments: Fragments) -> tuple[int, int] | None:
     """The lowest and the highest id of the frames that carried PDUs of a call."""
     if not isinstance(fragments, tuple):

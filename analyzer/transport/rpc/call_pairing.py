@@ -31,15 +31,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import accumulate, chain
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from analyzer.auth.security_types import Sender, Unprotected
 from analyzer.core.byte_log import Log
-from analyzer.core.byte_origins import Source, spanned
+from analyzer.core.byte_origins import PackedOrigins, Source, spanned
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.times import earliest
-from analyzer.core.traced_bytes import EMPTY, StoredBytes, TracedBytes
+from analyzer.core.traced_bytes import EMPTY, StoredBytes, TracedBytes, data_of
 from analyzer.results.calls.pdus import Fragments, Pdus, Plain, fragment_of, stub_place
 from analyzer.results.security import Decryption
 from analyzer.transport.channel.channels import SmbInfo
@@ -65,26 +65,29 @@ _Row = tuple[TracedBytes, int, int, int, int, Plain | tuple[int, int], str]
 _ROOM = 1 << 22
 
 
-class PduList:
+class PduList(Struct):
     """The PDUs of a request or response to be paired that is still incoming. One piece may hold several, and nothing is copied
-    until all are there."""
+    until all are there.
 
-    __slots__ = ("_held", "_log", "_rows", "_spilled")
+    Long requests and responses are spilled to the log; without one, all PDUs stay in memory.
+    """
 
-    def __init__(self, log: Log | None = None) -> None:
-        """Long requests and responses are spilled to the log; without one, all PDUs stay in memory."""
-        self._rows: list[_Row] = []
-        self._log, self._held = log, 0
-        # How many rows are spilled.
-        self._spilled = 0
+    _log: Log | None = None
+    _rows: list[_Row] = []  # each has its own
+    _held: int = 0
+    # How many rows are spilled.
+    _spilled: int = 0
 
-    def add(self, piece: TracedBytes, at: int, length: int, start: int, stop: int, plain: Plain, step: str) -> None:
+    def add(self, piece: TracedBytes, at: int, length: int, start: int, stop: int, plain: Plain, step: str) -> bool:
         """Adds the PDU at `at` of a piece to its request or response being paired. Its stub is `start` to `stop` of the PDU. If it
-        was sealed, `step` names what opened `plain`."""
-        self._rows.append((piece, at, length, start, stop, plain, step))
+        was sealed, `step` names what opened `plain`. Returns whether the PDU before it came in another piece, or there is none."""
+        rows = self._rows
+        begins = not rows or rows[-1][0] is not piece
+        rows.append((piece, at, length, start, stop, plain, step))
         self._held += length
         if self._held > _ROOM and self._log is not None:
             self._spill(self._log)
+        return begins
 
     def _spill(self, log: Log) -> None:
         """Writes the held bytes of the PDUs of a request or response being paired to the log."""
@@ -99,10 +102,6 @@ class PduList:
             if isinstance(plain, bytes):
                 rows[number] = (*row, (log.append(plain), len(plain)), step)  # type: ignore[assignment]  # the same five
         self._spilled, self._held = len(rows), 0
-
-    def ends_in(self, piece: TracedBytes) -> bool:
-        """Whether the last PDU of the request or response being paired came in this piece."""
-        return bool(self._rows) and self._rows[-1][0] is piece
 
     @property
     def only_stub(self) -> bytes | None:
@@ -150,38 +149,36 @@ class PduList:
         if self._spilled and self._log is not None:
             self._spill(self._log)
         pieces, _, lengths, starts, stops, plains, steps = zip(*self._rows, strict=True)
-        joined = self._whole()
-        whole, times = joined.settled(0, len(joined))
-        decrypted_by = set(steps) - {""}
-        step = next(iter(decrypted_by), "")
-        if len(decrypted_by) <= 1 and {piece.steps for piece in pieces} == {whole.steps}:
-            bounds = array("I", chain.from_iterable(zip(starts, stops, strict=True)))
-            if (unsealed := self._unsealed(whole, lengths, bounds, step)) is not None:
-                return unsealed, times
-            return Pdus.from_lengths(whole, lengths, bounds, tuple(map(self._plain, plains)), step), times
-        # Differently carried or opened: not ordinary traffic, so it may cost more.
-        fragments = [
-            fragment_of(piece.settled(at, at + length)[0], start, stop, self._plain(plain), opened_by or step)
-            for piece, at, length, start, stop, plain, opened_by in self._rows
-        ]
-        return tuple(fragments), times
-
-    def _whole(self) -> TracedBytes:
-        """Returns the bytes of all PDUs of the request or response being paired, joined."""
-        runs = self._runs()
+        opened_by, carried = set(steps) - {""}, {piece.steps for piece in pieces}
+        step = next(iter(opened_by), "")
+        if len(opened_by) > 1 or len(carried) > 1:
+            # Differently carried or opened: not ordinary traffic, so it may cost more.
+            fragments = [
+                fragment_of(piece.settled(at, at + length)[0], start, stop, self._plain(plain), own_step or step)
+                for piece, at, length, start, stop, plain, own_step in self._rows
+            ]
+            return tuple(fragments), self.times
+        runs, bounds = self._runs(), array("I", chain.from_iterable(zip(starts, stops, strict=True)))
+        origins, times = TracedBytes.settled_place(runs)
         if not self._spilled or self._log is None:
-            return TracedBytes.pick(runs)
-        places = [(piece.position, len(piece)) for piece, *_ in self._rows if isinstance(piece, StoredBytes)]
-        return _logged(self._log, places, *TracedBytes.place(runs))
+            whole = TracedBytes(data_of(runs), origins, 0, *carried)
+            return Pdus.from_lengths(whole, lengths, bounds, plains, step), times
+        return self._spilled_pdus(self._log, origins, lengths, bounds, step), times
 
-    def _unsealed(self, whole: TracedBytes, lengths: Sequence[int], bounds: array[int], step: str) -> Pdus | None:
-        """Returns all PDUs of the request or response being paired if all unsealed stubs are spilled, else None."""
-        places = [plain for *_, plain, _ in self._rows if isinstance(plain, tuple)]
-        if len(places) < len(self._rows) or self._log is None:
-            return None
+    def _spilled_pdus(
+        self, log: Log, origins: PackedOrigins, lengths: Sequence[int], bounds: array[int], step: str
+    ) -> Pdus:
+        """Returns the PDUs of the request or response being paired, which were all spilled to the log. Unsealed stubs stay there
+        too, if all are."""
+        places = [(piece.position, len(piece)) for piece, *_ in self._rows if isinstance(piece, StoredBytes)]
+        whole = _logged(log, places, origins, 0, self._rows[0][0].steps)
+        unsealed = [plain for *_, plain, _ in self._rows if isinstance(plain, tuple)]
+        if len(unsealed) < len(self._rows):
+            plains = tuple([self._plain(plain) for *_, plain, _ in self._rows])
+            return Pdus.from_lengths(whole, lengths, bounds, plains, step)
         stops = array("I", accumulate(lengths))
-        unsealed = _logged(self._log, places, *stub_place(whole, stops, bounds), (*whole.steps, step))
-        return Pdus(whole, stops, bounds, step, None, unsealed)
+        stub = _logged(log, unsealed, *stub_place(whole, stops, bounds), (*whole.steps, step))
+        return Pdus(whole, stops, bounds, step, None, stub)
 
     def _plain(self, plain: Plain | tuple[int, int]) -> Plain:
         return self._log.read(*plain) if isinstance(plain, tuple) and self._log is not None else plain  # type: ignore[return-value]
@@ -286,15 +283,15 @@ class CallSide(Struct):
     damage: str | None = None
     malformed: str | None = None
     over_limit: bool = False
-    dropped_frames: set[int] = field(default_factory=set)
+    dropped_frames: set[int] | None = None
     dropped_times: tuple[int, int] | None = None
     order_big: bool = False
     security: Security | None = None
     trailer: SecTrailer | None = None
     still_sealed: Unprotected | None = None
     is_sealed: bool = False
-    verdicts: set[bool | None] = field(default_factory=set)
-    header_signed: set[bool] = field(default_factory=set)
+    verdicts: frozenset[bool | None] = frozenset()
+    header_signed: frozenset[bool] = frozenset()
     is_bare: bool = False
     smb: SmbInfo | None = None
     is_altered: bool = False
@@ -307,13 +304,8 @@ class CallSide(Struct):
         if self.state is _EMPTY:
             self.smb = part.smb
             self.order_big = header.order == "big"
+        if not self.wire_length:
             self.first_length = length
-            more += len(piece.data)
-        else:
-            if not self.wire_length:
-                self.first_length = length
-            if not self.pdus.ends_in(piece):
-                more += len(piece.data)
         self.state = _AFTER[self.state, header.flags & LAST_FRAG]
         if part.smb is not None and part.smb.signature_ok is False:
             self.is_altered = True
@@ -335,8 +327,8 @@ class CallSide(Struct):
             self.over_limit = True
             more = -self.memory
             self._drop(part.data)
-        else:
-            self.pdus.add(piece, part.at, part.length, part.start, part.stop, part.plain, part.step)
+        elif self.pdus.add(piece, part.at, part.length, part.start, part.stop, part.plain, part.step):
+            more += len(piece.data)
         self.memory += more
         if self.state is _COMPLETE:
             # The first one's alloc_hint announces the length of the whole stub. It is a hint: a gap between first and last is no
@@ -355,20 +347,22 @@ class CallSide(Struct):
         if unsealed.body is None and self.still_sealed is None:
             self.still_sealed = unsealed
         self.is_sealed |= unsealed.decryption is not Decryption.NOT_SEALED
-        self.verdicts.add(unsealed.verified)
-        if unsealed.header_signed is not None:
-            self.header_signed.add(unsealed.header_signed)
+        if unsealed.verified not in self.verdicts:
+            self.verdicts |= {unsealed.verified}
+        if (signed := unsealed.header_signed) is not None and signed not in self.header_signed:
+            self.header_signed |= {signed}
 
     def _drop(self, last: TracedBytes) -> None:
         """Drops all fragments of a request or response, `last` among them, but keeps their frames and times."""
         self.dropped_times = spanned([self.times, last.times])
-        self.pdus.note_frames(self.dropped_frames)
-        last.note_frames(self.dropped_frames)
+        dropped = self.dropped_frames = self.dropped_frames or set()
+        self.pdus.note_frames(dropped)
+        last.note_frames(dropped)
         self.pdus = PduList()
 
     @property
     def frames(self) -> set[int]:
-        found = set(self.dropped_frames)
+        found = set(self.dropped_frames or ())
         self.pdus.note_frames(found)
         return found
 

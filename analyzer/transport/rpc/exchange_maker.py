@@ -21,7 +21,7 @@ from analyzer.core.events import Event, Moment
 from analyzer.core.frame_ids import number_of
 from analyzer.core.wire_numbers import WireNumbers
 from analyzer.results.calls.call import CallState, Side
-from analyzer.results.calls.pdus import stub_length_of, stub_of
+from analyzer.results.calls.pdus import stub_of
 from analyzer.results.connection import Channel
 from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption, Identity
 from analyzer.transport.channel.channels import SmbInfo
@@ -111,7 +111,6 @@ class ExchangeMaker:
         self._max_stub = max_stub
         self._set_back = set_back
         self._selected = selected
-        self._last_auth = _NO_SECURITY
         # The latest time of an answer so far with its place among them, and that of a request (by `is_request`).
         self._latest = [(0, 0), (0, 0)]
 
@@ -261,7 +260,7 @@ class ExchangeMaker:
         elif side.still_sealed is not None:
             missing = Missing.SEALED
         else:
-            length = stub_length_of(fragments)
+            length = side.wire_length
             if is_request and SIGNATURE in (stub := stub_of(fragments).data):
                 length, verdict = self._verification(call, stub) or (length, None)
         if side.dropped_times is not None:
@@ -319,7 +318,8 @@ class ExchangeMaker:
         trailer itself, so it says nothing if the bind was not captured, or if others used a security context."""
         return call.fault is not None and (call.presentation is None or self._security.is_in_use)
 
-    def _auth(self, call: PendingCall, security: Security, level: int) -> AuthInfo:
+    @staticmethod
+    def _auth(call: PendingCall, security: Security, level: int) -> AuthInfo:
         request, response = call.request, call.response
         sealed = request.still_sealed or response.still_sealed
         decryption = Decryption.NOT_SEALED
@@ -331,21 +331,7 @@ class ExchangeMaker:
         is_proven = verdicts == {True} and not (request.is_bare or response.is_bare)
         verified = False if False in verdicts else True if is_proven else None
         signed = request.header_signed | response.header_signed
-        auth = AuthInfo(
-            security.auth_type,
-            level,
-            security.mechanism,
-            security.identity,
-            decryption,
-            verified,
-            signed.pop() if len(signed) == 1 else None,
-            security.decrypted_by,
-            security.logon,
-        )
-        # Call after call has the same, and all are kept.
-        if auth != self._last_auth:
-            self._last_auth = auth
-        return self._last_auth
+        return security.stated_of_call(level, decryption, verified, next(iter(signed)) if len(signed) == 1 else None)
 
 
 def _answered_context(call: PendingCall) -> int | None:

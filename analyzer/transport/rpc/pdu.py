@@ -72,7 +72,7 @@ _KNOWN_PTYPES = frozenset(Ptype)
 _SHORTEST = {Ptype.REQUEST: 24, Ptype.RESPONSE: 24, Ptype.FAULT: 24, Ptype.BIND: 28, Ptype.BIND_ACK: 26}
 
 
-class PduHeader(Struct, frozen=True):
+class PduHeader(Struct, frozen=True, gc=False):
     """The 16-byte header of a DCERPC PDU. `order` is the byte order of its integers, as drep states it."""
 
     minor: int
@@ -142,7 +142,7 @@ def looks_like_header(data: bytes, start: int, *, strict: bool) -> bool:
     return header.drep[0] in (0x00, 0x10) and header.drep[1] <= 3 and header.drep[2:] == b"\0\0"
 
 
-class SecTrailer(Struct, frozen=True):
+class SecTrailer(Struct, frozen=True, gc=False):
     """The sec_trailer of a PDU ([MS-RPCE] 2.2.2.11), and where it begins and its auth_value ends in the PDU."""
 
     auth_type: int
@@ -300,7 +300,7 @@ def parse_bind_nak(header: PduHeader, data: bytes) -> int:
     return Cursor(data, HEADER_LEN, order=header.order).u16("provider_reject_reason")
 
 
-class CallHead(Struct, frozen=True):
+class CallHead(Struct, frozen=True, gc=False):
     """The fields between the header and the stub of a request, response or fault PDU.
 
     `stub` is where the stub begins. `opnum` and `object_uuid` are a request's, `status` a fault's.

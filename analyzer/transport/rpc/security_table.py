@@ -18,7 +18,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import number_of
 from analyzer.core.printable_text import counted
 from analyzer.results.connection import Channel, Logon
-from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity, RefusedBy
+from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption, Identity, RefusedBy
 from analyzer.transport.rpc.pdu import SecTrailer
 from analyzer.transport.rpc.rpc_names import NOT_AUTHENTICATED, fault_words
 
@@ -53,6 +53,8 @@ class Security:
         self._heard: set[Sender] = set()
         self._identity: Identity | None = None
         self._step: str | None = None
+        # The outcome of the last call, and what was stated of it. Only tokens change the rest.
+        self._of_call: tuple[tuple[int, Decryption, bool | None, bool | None], AuthInfo] | None = None
         self._sealed = 0
         self._still_sealed = 0
         self._sealed_frames: set[int] = set()
@@ -102,6 +104,26 @@ class Security:
         if self._step is None:
             self._step = f"rpc-{self.mechanism}-seal"
         return self._step
+
+    def stated_of_call(
+        self, level: int, decryption: Decryption, verified: bool | None, header_signed: bool | None
+    ) -> AuthInfo:
+        """Returns what a call under this security context states of it. Call after call has the same, and all are kept."""
+        outcome = level, decryption, verified, header_signed
+        if self._of_call is None or self._of_call[0] != outcome:
+            auth = AuthInfo(
+                self.auth_type,
+                level,
+                self.mechanism,
+                self.identity,
+                decryption,
+                verified,
+                header_signed,
+                self.decrypted_by,
+                self.logon,
+            )
+            self._of_call = outcome, auth
+        return self._of_call[1]
 
     def problems(self) -> list[Problem]:
         """Returns the problems of this security context: PDUs with a wrong checksum, and PDUs that stayed sealed."""
@@ -222,7 +244,7 @@ class Security:
     def token(self, sender: Sender, token: bytes) -> None:
         if token:
             self._heard.add(sender)
-            self._identity = self._step = None
+            self._identity = self._step = self._of_call = None
             self._handshake.feed(sender, token)
 
     def missed(self, sender: Sender) -> None:
