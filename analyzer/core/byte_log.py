@@ -139,9 +139,9 @@ class Log:
         """Reads bytes of one segment of the log, as far as the segment goes."""
         tail = self._tail_start
         if position >= tail:
-            held = b"".join(self._tail)
-            self._tail = [held]
-            return held[position - tail : position - tail + length]
+            last = b"".join(self._tail)
+            self._tail = [last]
+            return last[position - tail : position - tail + length]
         at = bisect_right(self._starts, position) - 1
         start = self._starts[at]
         first = position - start
