@@ -13,8 +13,8 @@ result is cached.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, groupby
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, chain, groupby
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import orjson
@@ -50,6 +50,10 @@ _LONG = 8 << 20
 _FEW_VALUES = 64
 
 
+# The values of a buffer: numbers, and the JSON of texts.
+_Values: TypeAlias = "Words | Sequence[int | bytes]"
+
+
 class _TextTemplate(Struct, frozen=True):
     """A JSON text of buffers with places for `count` values, the values of a buffer from number `first` on."""
 
@@ -57,13 +61,10 @@ class _TextTemplate(Struct, frozen=True):
     count: int
     first: int = 0
 
-    def filled(self, values: Words | Sequence[int | str]) -> bytes:
-        its, given = values[self.first : self.first + self.count], list[int | bytes]()
-        if isinstance(its, np.ndarray):
-            given = its.tolist()
-        else:
-            given = [value if isinstance(value, int) else orjson.dumps(value) for value in its]
-        return self.text % tuple(given)
+    def filled(self, values: _Values) -> Sequence[bytes]:
+        """Returns the text with the values of a buffer, in parts."""
+        its = values[self.first : self.first + self.count]
+        return (self.text % tuple(its.tolist() if isinstance(its, np.ndarray) else its),)
 
 
 class _Grid(Struct, frozen=True):
@@ -78,14 +79,15 @@ class _Grid(Struct, frozen=True):
     count: int
     first: int = 0
 
-    def filled(self, values: Words | Sequence[int | str]) -> bytes:
+    def filled(self, values: _Values) -> Sequence[bytes]:
+        """Returns the text with the values of a buffer, in parts."""
         texts, step = self.texts.copy(), 2 * len(self.columns)
         table = np.asarray(values[self.first : self.first + self.count], np.uint64).reshape(-1, self.columns[-1][1])
         for number, (first, stop, between) in enumerate(self.columns):
             numbers: npt.NDArray[Any] = np.ascontiguousarray(table[:, first:stop])
             written = orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY).split(b"]")
             texts[2 * number + 1 :: step] = [row[2:].replace(b",", between) for row in written[:-2]]
-        return b"".join(texts)
+        return texts
 
 
 _Piece = _TextTemplate | _Grid
@@ -154,19 +156,20 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> TreeT
 def _perf_data_text(data: bytes, read: PerfDataParts) -> TreeText:
     """Returns the text of the tree of undamaged performance data, JSON. Of a long one nothing is made before it is asked for."""
     if len(data) > _LONG:
-        return TreeText(Pieces(lambda: _perf_data_texts(data, read)))
-    return TreeText(Raw(b"".join(_perf_data_texts(data, read))))
+        return TreeText(Pieces(lambda: map(b"".join, _perf_data_texts(data, read))))
+    return TreeText(Raw(b"".join(chain.from_iterable(_perf_data_texts(data, read)))))
 
 
-def _perf_data_texts(data: bytes, read: PerfDataParts) -> Iterator[bytes]:
-    """Yields the JSON text of undamaged performance data in pieces."""
+def _perf_data_texts(data: bytes, read: PerfDataParts) -> Iterator[Sequence[bytes]]:
+    """Yields the JSON text of undamaged performance data in pieces, each in parts."""
     layout = read.layout
     known = layout.once("json", lambda: _layout_text(data, layout))
     placed = known.placed
-    values: Words | Sequence[int | str] = read.values if placed is None else read.values[placed]
+    values: _Values = read.values if placed is None else read.values[placed]
     if read.layout.texts:
-        values = [value for at, value in enumerate(values_of(read)) if placed is None or placed[at]]
-    yield _HEADER_TEXT % DATA_HEADER.unpack_from(data)
+        found = (value for at, value in enumerate(values_of(read)) if placed is None or placed[at])
+        values = [value if isinstance(value, int) else orjson.dumps(value) for value in found]
+    yield (_HEADER_TEXT % DATA_HEADER.unpack_from(data),)
     for piece in known.pieces or known.pieces_of(data, layout):
         yield piece.filled(values)
 
@@ -193,7 +196,7 @@ def _winperf_tree(data: bytes) -> TreeText | None:
     if pieces is None:
         return None
     numbers = winperf_numbers(data, block)
-    return TreeText(Raw(b"".join([piece.filled(numbers) for piece in pieces])))
+    return TreeText(Raw(b"".join(chain.from_iterable([piece.filled(numbers) for piece in pieces]))))
 
 
 def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
