@@ -95,10 +95,11 @@ def test_the_version() -> None:
 def modules_of(*arguments: str) -> set[str]:
     """What a command loads."""
     code = (
-        "import sys\n"
+        "import atexit, sys\n"
         f"sys.argv = ['pcq', *{arguments!r}]\n"
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
         "from analyzer.__main__ import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules, file=sys.stderr)\n"
+        "main()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     return set(done.stderr.split())
