@@ -48,10 +48,10 @@ from analyzer.questions.series.reading_batches import readings
 from analyzer.results.analysis import Analysis, Given, Part
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import SmbSession
-from analyzer.results.records.capture_records import FileRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.observation import Observation
+from analyzer.results.records.opened_file import FileRecord
 from analyzer.results.records.record_types import Record
 from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.formats.table_writer import (
