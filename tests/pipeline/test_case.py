@@ -24,12 +24,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
+from analyzer.capture.first_bytes import is_case
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.pipeline import case as case_module
 from analyzer.pipeline import case_container as container_module
 from analyzer.pipeline.case import VERSION, check_case, manifest_of, open_case, write_case
-from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis

@@ -102,7 +102,7 @@ class CaptureReading(Struct, frozen=True):
     @staticmethod
     def refuse_cases(files: Sequence[str], why: str) -> None:
         """Refuses case files, for commands that read captured packets or keys again: no case holds these."""
-        from analyzer.pipeline.case_container import is_case
+        from analyzer.capture.first_bytes import is_case
 
         for file in files:
             if is_case(file):
