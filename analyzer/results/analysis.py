@@ -308,6 +308,16 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
         return FoundFiles(tuple(map(numbered, self.shown_files)), self.files.omissions)
 
     @property
+    def unreadable_files(self) -> list[str]:
+        """The sentences for those of several files that the analysis could not read at all."""
+        return [problem.text for problem in self.problems if problem.kind == "unreadable"]
+
+    @property
+    def has_performance_call(self) -> bool:
+        """Whether the analysis has a call of PerflibV2, or one of winreg that reads performance data or is sealed."""
+        return any(call.is_performance for call in self.calls)
+
+    @property
     def shown(self) -> Selected:
         """Returns the calls that the analysis shows, with their numbers in the whole capture."""
         return Selected(self.calls, self.part.numbers if self.part is not None else range(1, len(self.calls) + 1))

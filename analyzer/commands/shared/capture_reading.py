@@ -210,14 +210,13 @@ class CaptureReading(Struct, frozen=True):
 
     def note(self, analysis: Analysis) -> None:
         """Notes for the command's evidence which captures it read under which limits, and says which files could not be read."""
-        from analyzer.screens.viewmodel.unread import unreadable
 
         if self.hashing:
             self.read.append(analysis.capture.digests)
             self.limits_reached.update(
                 dict.fromkeys(problem.text for problem in analysis.problems if problem.kind == "limit")
             )
-        lost = unreadable(analysis)
+        lost = analysis.unreadable_files
         say(*lost[:_NAMED], *([f"and {len(lost) - _NAMED} more files that could not be read"] if lost[_NAMED:] else []))
 
     @contextmanager
