@@ -156,7 +156,7 @@ def test_a_small_capture_loads_what_reads_it_and_no_more() -> None:
         "screens.formats.table_writer",
         "screens.viewmodel.unread",
     }
-    assert not loaded & {"lark", "numpy.typing", "polars", "pyshark", "rich", "scapy", "textual"}
+    assert not loaded & {"lark", "numpy.typing", "polars", "pyshark", "rich", "scapy", "textual", "typing_extensions"}
     assert "transport.rpc.rpc_layer" in ours
     assert len(ours) <= 169
 
