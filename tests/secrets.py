@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 
 CAPTURES = Path(__file__).resolve().parent.parent / "captures"
 

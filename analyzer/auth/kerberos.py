@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from analyzer.auth.der import SEQUENCE, Piece, read, unwrap_gss
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
 from analyzer.core.printable_text import Discreet
 from analyzer.transport.tcp.protocol_recognition import KDC_REPLIES

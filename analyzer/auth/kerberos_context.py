@@ -23,7 +23,7 @@ from msgspec import Struct
 from analyzer.auth.der import unwrap_gss
 from analyzer.auth.hmac_key import Hmac
 from analyzer.auth.kerberos import RC4_HMAC, Key
-from analyzer.auth.ntlm import rc4
+from analyzer.auth.ntlm_keys import rc4
 from analyzer.auth.security_types import Sender, Unprotected
 from analyzer.core.errors import DecodeError
 from analyzer.results.security import AuthLevel, Decryption

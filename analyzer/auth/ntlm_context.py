@@ -23,7 +23,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from msgspec import Struct
 
 from analyzer.auth.hmac_key import Hmac
-from analyzer.auth.ntlm import Flag, direction_keys
+from analyzer.auth.ntlm import Flag
+from analyzer.auth.ntlm_keys import direction_keys
 from analyzer.auth.security_types import SearchBudget, Sender, Unprotected
 from analyzer.core.printable_text import counted
 from analyzer.results.security import AuthLevel, Decryption

@@ -23,7 +23,7 @@ from analyzer.auth.key_files import (
     session_id_of,
 )
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.core.errors import DecodeError, InputError
 
 # A secrets file is written by hand or by a script for one capture; a larger one is some other file. Parsed, text takes up to

@@ -23,7 +23,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.capture.decompression import ByteStream, DecompressorLimitError, DecompressorMemory, Peeked, open_stream
-from analyzer.capture.file_digest import HashedFile
 from analyzer.capture.first_bytes import (
     foreign_capture,
     is_etl,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from analyzer.capture.etl import EtlFile
+    from analyzer.capture.file_digest import HashedFile
     from analyzer.capture.pcapng import PcapngFile
 
 Source = str | Path | BinaryIO
@@ -309,6 +309,8 @@ class _CaptureFile:
     def _opened(self, hashing: bool, file: BinaryIO) -> BinaryIO | HashedFile:
         self._file = file
         if hashing:
+            from analyzer.capture.file_digest import HashedFile  # few results state digests
+
             self._hashed = HashedFile(file)
         return self._hashed if self._hashed is not None else file
 

@@ -39,6 +39,30 @@ def section_order(head: bytes | bytearray, at: int = 0) -> Order | None:
     return "<" if magics[0] == SECTION_MAGIC else ">" if magics[1] == SECTION_MAGIC else None
 
 
+# ------------------------------------------------------------------------------------------------------- cases
+
+
+# The name of the first entry of a case, and how an entry of its ZIP archive begins (PKWARE APPNOTE 4.3.7): with so many bytes
+# before the name.
+MANIFEST = "manifest.json"
+ZIP_ENTRY, _ZIP_NAME_AT = b"PK\3\4", 30
+
+
+def is_case(source: object) -> bool:
+    """Whether a source of captures is a case by its first bytes, or the directory that one was unpacked to. Pipes are not read."""
+    if not isinstance(source, str | Path):
+        return False
+    path = Path(source)
+    try:
+        if not path.is_file():
+            return path.is_dir() and (path / MANIFEST).is_file()
+        with path.open("rb") as file:
+            head = file.read(_ZIP_NAME_AT + len(MANIFEST))
+    except (OSError, ValueError):
+        return False
+    return head.startswith(ZIP_ENTRY) and head[_ZIP_NAME_AT:] == MANIFEST.encode()
+
+
 # ----------------------------------------------------------------------------------------------- foreign files
 
 
@@ -59,7 +83,7 @@ _CAPTURES = (
 _OTHERS = (
     (b"\n\r\r\n", "a pcapng file with a damaged section header"),
     (b"%PDF", "a PDF document"),
-    (b"PK\x03\x04", "a ZIP archive (or an Office document)"),
+    (ZIP_ENTRY, "a ZIP archive (or an Office document)"),
     (b"PK\x05\x06", "an empty ZIP archive"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),

@@ -12,11 +12,12 @@ from typing import Any
 import polars as pl
 
 from analyzer.results.calls.call import CallRecord
-from analyzer.results.records.capture_records import HostRecord, LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.records.capture_records import ProblemRecord
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.record_types import Record
 from analyzer.results.records.sample import CounterRecord, SampleRecord
+from analyzer.results.records.session_and_host import HostRecord, LogonRecord, SessionRecord
 from analyzer.results.reported_names.saved_metadata import MetadataRecord
 from analyzer.screens.formats.record_tables import reading_schema, table_schema
 

@@ -34,10 +34,11 @@ from analyzer.questions.statistics.handle_lifetimes import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import NUMBER_SHIFT, Analysis
 from analyzer.results.calls.call import CallRecord
-from analyzer.results.records.capture_records import HostMark, HostProgram, HostRecord, LogonRecord, ProblemRecord
+from analyzer.results.records.capture_records import ProblemRecord
 from analyzer.results.records.finding import FindingRecord
 from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.record_types import Record
+from analyzer.results.records.session_and_host import HostMark, HostProgram, HostRecord, LogonRecord
 from analyzer.results.reported_names.saved_metadata import MetadataRecord, filled, metadata_record
 from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.formats.table_writer import tables_of

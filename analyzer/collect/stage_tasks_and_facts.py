@@ -17,7 +17,7 @@ from analyzer.collect.capture_pieces import PiecePlace
 from analyzer.collect.capture_sources import SourceFile
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
-from analyzer.results.records.capture_records import HostRecord
+from analyzer.results.records.session_and_host import HostRecord
 from analyzer.results.reported_names.saved_metadata import Metadata
 from analyzer.transport.packet.frame_tallies import Tallies
 from analyzer.transport.packet.host_pair_sorter import FrameKind, Pair

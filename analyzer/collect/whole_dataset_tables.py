@@ -22,8 +22,9 @@ from analyzer.questions.audit.findings_and_coverage import Coverage, coverage_re
 from analyzer.questions.audit.rule_registry import catalogue, every_rule
 from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.questions.statistics.hosts import MOST_FRAMES, contradiction, marks_in, numbered_hosts
-from analyzer.results.records.capture_records import HostMark, HostName, HostProgram, HostRecord, ProblemRecord
+from analyzer.results.records.capture_records import ProblemRecord
 from analyzer.results.records.finding import CoverageRecord
+from analyzer.results.records.session_and_host import HostMark, HostName, HostProgram, HostRecord
 from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.transport.packet.frame_tallies import Tallies
 

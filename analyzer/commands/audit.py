@@ -200,7 +200,7 @@ def audit(
     contract = _Contract(fail_on, min_coverage, allow_undecrypted)
     if matrix:
         raise typer.Exit(_matrix(reading, files, audited, contract, output_format, writing))
-    from analyzer.pipeline.case_container import is_case
+    from analyzer.capture.first_bytes import is_case
     from analyzer.screens.views.audit import AuditView
 
     judged = audited(reading.analysis(files))

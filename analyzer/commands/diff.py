@@ -142,9 +142,7 @@ def _write(analysis: Analysis, path: Path, destination: Destination) -> NoReturn
 
 
 def _exit_of(sides: list[Analysis], outcome: str) -> int:
-    from analyzer.screens.viewmodel.unread import unreadable
-
-    if any(unreadable(one) for one in sides):
+    if any(one.unreadable_files for one in sides):
         return EXIT_FILES
     if not any(len(one.shown) for one in sides):
         say("no side has a call: nothing was compared")

@@ -37,7 +37,7 @@ def keys_nt_hash(
     password: Annotated[str, typer.Option("--password", help="The password; - asks for it.")] = "-",
 ) -> None:
     """The NT hash of a password ([MS-NLMP] section 3.3.1), for --nt-hash and other tools."""
-    from analyzer.auth.ntlm import nt_hash
+    from analyzer.auth.ntlm_keys import nt_hash
 
     given = asked_password(None) if password == "-" else password
     say(WARNING)

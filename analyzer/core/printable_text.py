@@ -69,7 +69,9 @@ _ESCAPE = rb"\\x([89a-f][0-9a-f]|5c)"
 def text_of_path(path: str | Path) -> str:
     """Returns the name of a file as printable text: `\\xfc` in place of each byte that is not UTF-8. `path_of_text` gives the name
     back."""
-    return without_raw_bytes(re.sub(_MISTAKABLE, r"\\x5c", str(path)))
+    text = str(path)
+    # Few names have one, and the first pattern costs more than all else that is done with a name.
+    return without_raw_bytes(re.sub(_MISTAKABLE, r"\\x5c", text) if "\\" in text else text)
 
 
 def path_of_text(text: str) -> Path:
@@ -79,7 +81,7 @@ def path_of_text(text: str) -> Path:
 
 def without_raw_bytes(text: str) -> str:
     """Returns a printable sentence about files, with `\\xfc` in place of each byte of their names that is not UTF-8."""
-    return re.sub(_UNDECODED, lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text)
+    return text if text.isascii() else re.sub(_UNDECODED, lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text)
 
 
 def shell_word(path: str | Path) -> str:

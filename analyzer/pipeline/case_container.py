@@ -20,9 +20,9 @@ from weakref import finalize
 
 from msgspec import Struct
 
+from analyzer.capture.first_bytes import MANIFEST, ZIP_ENTRY
 from analyzer.core.errors import CaseError
 
-MANIFEST = "manifest.json"
 # A digest is of so many bytes of an entry, the last one of what is left. Reading some bytes reads the pieces they lie in.
 PIECE = 1 << 20
 # The longest manifest. Writing a longer one is an error. It has 70 bytes for each piece, and the names of the captures: 900 GB
@@ -108,7 +108,7 @@ def _frame(manifest: bytes, entries: Sequence[CaseEntry]) -> list[tuple[int, byt
         extra = _wide(*sizes)
         version = _WIDE_VERSION if extra else _PLAIN_VERSION
         facts = 0, 0, 0, _DATE, entry.crc32, size, size, len(name)
-        header = _LOCAL.pack(b"PK\3\4", version, *facts, len(extra)) + name + extra
+        header = _LOCAL.pack(ZIP_ENTRY, version, *facts, len(extra)) + name + extra
         extra = _wide(*sizes, *((at,) if at >= _WIDE else ()))
         version = _WIDE_VERSION if extra else _PLAIN_VERSION
         place = len(extra), 0, 0, 0, _MODE, min(at, _WIDE)
@@ -130,23 +130,6 @@ def _frame(manifest: bytes, entries: Sequence[CaseEntry]) -> list[tuple[int, byt
 def _wide(*numbers: int) -> bytes:
     """Returns the extra field with 64-bit numbers for a zip entry of a case (APPNOTE 4.5.3), empty without numbers."""
     return struct.pack(f"<HH{len(numbers)}Q", 1, 8 * len(numbers), *numbers) if numbers else b""
-
-
-def is_container(path: Path) -> bool:
-    """Whether a file begins with a case's manifest, or a directory has one. Pipes are not read."""
-    try:
-        if not path.is_file():
-            return path.is_dir() and (path / MANIFEST).is_file()
-        with path.open("rb") as file:
-            head = file.read(_LOCAL.size + len(MANIFEST))
-    except (OSError, ValueError):
-        return False
-    return head[:4] == b"PK\3\4" and head[_LOCAL.size :] == MANIFEST.encode()
-
-
-def is_case(source: object) -> bool:
-    """Whether a source of captures is the container of a case, or the directory that one was unpacked to."""
-    return isinstance(source, str | Path) and is_container(Path(source))
 
 
 def damaged(place: Path, why: str) -> CaseError:

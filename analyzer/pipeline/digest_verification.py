@@ -16,11 +16,10 @@ import msgspec
 from msgspec import Struct
 
 from analyzer.capture.file_digest import digest_of
-from analyzer.capture.first_bytes import refuse_special
+from analyzer.capture.first_bytes import is_case, refuse_special
 from analyzer.core.errors import InputError
 from analyzer.core.output.output_digest import DIGITS, digest_within
 from analyzer.pipeline.case import check_case
-from analyzer.pipeline.case_container import is_case
 from analyzer.results.analysis import EVIDENCE_KEY, TEXT_MARK, TEXT_RESULT, FileDigest
 
 # A record of some thousand files is far below this. It stands at the beginning of every form but text, at whose end it stands.

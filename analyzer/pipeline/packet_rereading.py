@@ -13,12 +13,11 @@ import numpy as np
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.capture_reader import CaptureReader, Source
-from analyzer.capture.first_bytes import special_file
+from analyzer.capture.first_bytes import is_case, special_file
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.layer_chain import LayerChain, channel_layers
 from analyzer.pipeline.run import with_embedded
 from analyzer.pipeline.segment_sources import own_segments

@@ -17,12 +17,12 @@ import msgspec
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
+from analyzer.capture.first_bytes import is_case
 from analyzer.core.errors import InputError
 from analyzer.core.events import CaptureEnds, Conflict, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.printable_text import path_of_text, text_of_path
 from analyzer.interfaces.calls_from_exchanges import plain_call
-from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.layer_chain import Layer, LayerChain, call_layers, channel_layers, decoding_layers, stream_layers
 from analyzer.pipeline.segment_sources import Source, own_segments, segments_of, tshark_segments
 from analyzer.results.analysis import Analysis, CaptureFacts

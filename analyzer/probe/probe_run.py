@@ -23,7 +23,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.core.dcerpc_encoding import NDR, NDR64
 from analyzer.core.errors import InputError
 from analyzer.core.printable_text import Discreet

@@ -20,9 +20,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.ordered_calls import OrderedCalls
-from analyzer.results.captured_packets import Packets
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
-from analyzer.results.records.capture_records import EventTrace, FileRecord, FoundFiles
 from analyzer.results.records.record_types import Record, Value, doc
 from analyzer.results.reported_names.counter_name_tables import NameTables
 from analyzer.results.reported_names.counterset_catalog import Catalogs
@@ -30,6 +28,10 @@ from analyzer.results.reported_names.counterset_catalog import Catalogs
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from analyzer.results.captured_packets import Packets
+    from analyzer.results.records.capture_records import EventTrace
+    from analyzer.results.records.opened_file import FileRecord, FoundFiles
 
 # ----------------------------------------------------------------------------------------------------------- provenance
 
@@ -297,12 +299,23 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
         none."""
         if self.files is None:
             raise InputError("files are read from captures", hint="Give the capture itself, and do not redact it.")
+        from analyzer.results.records.opened_file import FoundFiles  # few look at files
 
         def numbered(one: FileRecord) -> FileRecord:
             frames, files = self.capture.numbered(one.frames)
             return replace(one, frames=frames, frame_files=files)
 
         return FoundFiles(tuple(map(numbered, self.shown_files)), self.files.omissions)
+
+    @property
+    def unreadable_files(self) -> list[str]:
+        """The sentences for those of several files that the analysis could not read at all."""
+        return [problem.text for problem in self.problems if problem.kind == "unreadable"]
+
+    @property
+    def has_performance_call(self) -> bool:
+        """Whether the analysis has a call of PerflibV2, or one of winreg that reads performance data or is sealed."""
+        return any(call.is_performance for call in self.calls)
 
     @property
     def shown(self) -> Selected:

@@ -24,7 +24,7 @@ from analyzer.auth.key_files import (
     write_keytab,
 )
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.auth.secrets import _LONG_KEY, document_of, keyring_of_documents
 from analyzer.core.errors import InputError
 from tests.truth import CAPTURES

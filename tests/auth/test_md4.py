@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.tls.crypto.hash import Hash_MD4
 
-from analyzer.auth.ntlm import md4
+from analyzer.auth.ntlm_keys import md4
 
 # Section A.5.
 _DIGITS = "1234567890"

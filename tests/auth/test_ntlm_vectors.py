@@ -2,17 +2,9 @@
 
 import pytest
 
-from analyzer.auth.ntlm import (
-    Authenticate,
-    Challenge,
-    direction_keys,
-    lm_hash,
-    nt_hash,
-    ntowf_v2,
-    parse_message,
-    prove,
-)
+from analyzer.auth.ntlm import Authenticate, Challenge, parse_message
 from analyzer.auth.ntlm_context import NtlmContext
+from analyzer.auth.ntlm_keys import direction_keys, lm_hash, nt_hash, ntowf_v2, prove
 from analyzer.results.security import Decryption
 from tests.build.auth import authenticate_message, challenge_message
 

@@ -13,7 +13,7 @@ from analyzer.auth.kerberos_context import KerberosContext
 from analyzer.auth.kerberos_handshake import salts
 from analyzer.auth.key_files import KerberosKey, parse_seskey_line
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.auth.secrets import document_of, keyring_of_documents
 from analyzer.auth.security_types import BYTES_A_TRY, KEYSTREAM_A_BYTE, SearchBudget
 from analyzer.auth.spnego import parse_spnego

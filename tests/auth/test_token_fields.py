@@ -12,7 +12,8 @@ import pytest
 from analyzer.auth.der import OID, SEQUENCE, oid_text, read
 from analyzer.auth.kerberos import ERROR_NAMES, KrbError, etype_name
 from analyzer.auth.key_files import KerberosKey, is_keytab, parse_keytab, write_keytab
-from analyzer.auth.ntlm import Authenticate, Flag, Message, direction_keys, parse_message, upper
+from analyzer.auth.ntlm import Authenticate, Flag, Message, parse_message
+from analyzer.auth.ntlm_keys import direction_keys, upper
 from analyzer.auth.spnego import is_spnego, parse_spnego
 from analyzer.core.errors import TruncatedError
 from tests.written import Outcomes, came_of
@@ -29,10 +30,10 @@ def test_flags_and_errors_have_the_numbers_of_the_specifications() -> None:
 
     short = {"LM_KEY": "NEGOTIATE_LM_KEY", "KEY_128": "NEGOTIATE_128", "KEY_56": "NEGOTIATE_56"}
     short["NON_NT_SESSION_KEY"] = "REQUEST_NON_NT_SESSION_KEY"
-    assert {flag.name: flag.value for flag in Flag} == {
-        flag.name: getattr(ntlm, f"NTLMSSP_{short.get(flag.name, f'NEGOTIATE_{flag.name}')}") for flag in Flag
+    assert {name: flag for flag, name in Flag.names.items()} == {
+        name: getattr(ntlm, f"NTLMSSP_{short.get(name, f'NEGOTIATE_{name}')}") for name in Flag.names.values()
     }
-    assert len(Flag) == 13
+    assert len(Flag.names) == 13
     assert {code: ErrorCodes(code).name for code in ERROR_NAMES} == ERROR_NAMES
 
 

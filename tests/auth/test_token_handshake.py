@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from analyzer.auth.kerberos import string_to_key
 from analyzer.auth.key_files import KerberosKey, write_keytab
 from analyzer.auth.keyring import Keyring, UserKey
-from analyzer.auth.ntlm import NtlmExchange, nt_hash
+from analyzer.auth.ntlm import NtlmExchange
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.auth.security_types import Sender
 from analyzer.auth.token_handshake import TokenHandshake, begin
 from analyzer.results.security import Decryption, Identity

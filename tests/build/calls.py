@@ -23,7 +23,7 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import CallState, Side
 from analyzer.results.calls.pdus import Fragment
 from analyzer.results.connection import Channel, Logon, SmbSession
-from analyzer.results.records.capture_records import FoundFiles
+from analyzer.results.records.opened_file import FoundFiles
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.screens.formats.unsealed_packets import write_conversation

@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from analyzer.capture.first_bytes import MANIFEST
 from analyzer.core.byte_log import Readable
 from analyzer.core.errors import CaseError
-from analyzer.pipeline.case_container import MANIFEST, measured, write
+from analyzer.pipeline.case_container import measured, write
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.saved_calls import SAVED, saved_calls, saved_columns
 from analyzer.results.records.saved_record_tables import Rows, SavedTable, TableFacts, saved

@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 from analyzer.capture import capture_reader as reader_module
-from analyzer.capture import decompression
+from analyzer.capture import decompression, decompressors
 from analyzer.capture.capture_reader import (
     _KEPT_BYTES,
     BLOCK_BYTES,
@@ -26,20 +26,13 @@ from analyzer.capture.capture_reader import (
     CaptureReader,
     _CaptureFile,
 )
-from analyzer.capture.decompression import (
+from analyzer.capture.decompression import BZIP2, GZIP, LZ4, XZ, ZSTD, DecompressorMemory, open_stream, read_on
+from analyzer.capture.decompressors import (
     _COSTS,
     _FEWEST_XZ_MEMORY,
-    BZIP2,
     FEWEST_ZSTD_WINDOW,
-    GZIP,
-    LZ4,
     MAX_XZ_MEMORY,
     MAX_ZSTD_WINDOW,
-    XZ,
-    ZSTD,
-    DecompressorMemory,
-    open_stream,
-    read_on,
 )
 from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.capture.pcap import (
@@ -209,11 +202,11 @@ def test_members_may_end_at_any_place_of_what_is_read(
 ) -> None:
     """Padding of zero bytes between them and behind the last one belongs to nothing (xz: groups of four; tapes: any)."""
     compress = COMPRESSORS[kind]
-    monkeypatch.setattr(decompression, "_COMPRESSED_PIECE", piece)
+    monkeypatch.setattr(decompressors, "_COMPRESSED_PIECE", piece)
     parts = [bytes([number]) * 50 for number in range(6)]
     packed = b"".join(compress(part) + padding for part in parts)
     for at_once in (3, 50, 1 << 18):
-        monkeypatch.setattr(decompression, "_COMPRESSED_READ", at_once)
+        monkeypatch.setattr(decompressors, "_COMPRESSED_READ", at_once)
         stream, _ = open_stream(BytesIO(packed), "it")
         assert stream.read(1000) == b"".join(parts)
         assert stream.read(10) == b""
@@ -402,7 +395,7 @@ def test_streaming_blocks_grow_up_to_a_mebibyte() -> None:
 def test_bytes_that_are_read_again_are_counted_once(owned: bool) -> None:
     """What a file may become is in proportion to what was read of it."""
     file = BytesIO(b"0123456789")
-    stream = decompression._FileStream(file, owned=owned)
+    stream = decompression.FileStream(file, owned=owned)
     assert (stream.read(6), stream.taken) == (b"012345", 6)
     assert stream.step_back(4) == owned
     assert (stream.taken, file.tell()) == ((2, 2) if owned else (6, 6))
@@ -419,7 +412,7 @@ def test_a_live_file_gives_what_there_is_and_counts_it() -> None:
         def read1(self, size: int | None = -1) -> bytes:
             return super().read(min(size or 0, 3))
 
-    stream = decompression._FileStream(Slow(b"0123456789"), owned=False, live=True)
+    stream = decompression.FileStream(Slow(b"0123456789"), owned=False, live=True)
     assert ([stream.read_some(5) for _ in range(3)], stream.taken) == ([b"012", b"345", b"678"], 9)
     assert (stream.read(5), stream.taken, stream.read_some(5)) == (b"9", 10, b"")
 
@@ -427,14 +420,14 @@ def test_a_live_file_gives_what_there_is_and_counts_it() -> None:
         def read1(self, size: int | None = -1) -> bytes:
             raise OSError(5, "Input/output error")
 
-    broken = decompression._FileStream(Broken(b"x"), owned=False, live=True)
+    broken = decompression.FileStream(Broken(b"x"), owned=False, live=True)
     assert (broken.read_some(5), broken.damage, broken.taken) == (b"", "reading failed: Input/output error", 0)
 
 
 @pytest.mark.parametrize("kind", [GZIP, XZ])
 def test_behind_damage_nothing_more_is_read(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decompression, "_COMPRESSED_READ", 100)
-    monkeypatch.setattr(decompression, "_COMPRESSED_PIECE", 50)
+    monkeypatch.setattr(decompressors, "_COMPRESSED_READ", 100)
+    monkeypatch.setattr(decompressors, "_COMPRESSED_PIECE", 50)
     packed = bytearray(COMPRESSORS[kind](b"".join(n.to_bytes(4, "big") for n in range(4000))))
     packed[700:760] = b"\xff" * 60
     file = BytesIO(bytes(packed))

@@ -12,9 +12,8 @@ import pytest
 import zstandard
 
 from analyzer.capture import capture_reader as reader_module
-from analyzer.capture import decompression as streams_module
+from analyzer.capture import decompressors, record_walk
 from analyzer.capture import pcapng as pcapng_module
-from analyzer.capture import record_walk
 from analyzer.capture.capture_reader import MERGE_BYTES, merged
 from analyzer.capture.decompression import DecompressorMemory, open_stream
 from analyzer.capture.frame_blocks import FrameBlock, heads_of
@@ -179,7 +178,7 @@ def test_xz_is_counted_up_to_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     import lzma
 
     data = lzma.compress(b"x", preset=9)
-    monkeypatch.setattr(streams_module, "MAX_XZ_MEMORY", 1 << 24)
+    monkeypatch.setattr(decompressors, "MAX_XZ_MEMORY", 1 << 24)
     open_stream(BytesIO(data), "x", memory=DecompressorMemory(Limits(decompressors=1 << 24)))
     with pytest.raises(InputError, match="memory"):
         open_stream(BytesIO(data), "x", memory=DecompressorMemory(Limits(decompressors=(1 << 24) - 1)))

@@ -41,7 +41,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import Store
-from analyzer.results.records.capture_records import HostMark, HostName, HostRecord
+from analyzer.results.records.session_and_host import HostMark, HostName, HostRecord
 from analyzer.transport.packet.host_pair_sorter import FrameKind
 from tests.build.capture import frames_of, pcap
 from tests.collect.sets import CAPTURES, collected, keyring_of, of_dataset, put

@@ -81,13 +81,14 @@ def what_was_read_decides_the_exit_code(sentence=None, unreadable=False, unread=
     """And what is said; behind that, the exit code where what was read is enough."""
     asked = None if asked_for is None else lambda: asked_for
     with pytest.MonkeyPatch.context() as patch, redirect_stderr(io.StringIO()) as said:
-        for name, found in (("no_performance_call_words", sentence), ("unreadable", unreadable), ("unread", unread)):
+        for name, found in (("no_performance_call_words", sentence), ("unread", unread)):
             patch.setattr(f"{READ}.{name}", lambda *_, found=found: found)
-        code = exit_codes.exit_of(None, strict=strict, asked_for=asked)
+        analysis: Any = SimpleNamespace(unreadable_files=unreadable, has_performance_call=sentence is None)
+        code = exit_codes.exit_of(analysis, strict=strict, asked_for=asked)
         return [
             code,
             said.getvalue().strip() or "nothing said",
-            exit_codes.exit_of(None, strict=strict, is_enough=True),
+            exit_codes.exit_of(analysis, strict=strict, is_enough=True),
         ]
 
 
@@ -257,13 +258,10 @@ def test_files_of_patterns_are_found_below_directories(tmp_path: Path) -> None:
         assert capture_reading.named_files(nothing) == []
 
 
-def test_ten_files_that_cannot_be_read_are_named_and_the_others_counted(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    analysis: Any = SimpleNamespace()
+def test_ten_files_that_cannot_be_read_are_named_and_the_others_counted(capsys: pytest.CaptureFixture[str]) -> None:
     for number, last in ((10, "9.pcap"), (11, "and 1 more files that could not be read"), (0, "")):
         lost = [f"{one}.pcap" for one in range(number)]
-        monkeypatch.setattr("analyzer.screens.viewmodel.unread.unreadable", lambda _, lost=lost: lost)
+        analysis: Any = SimpleNamespace(unreadable_files=lost)
         READING.note(analysis)
         said = capsys.readouterr().err.splitlines()
         assert said == (lost[:10] if number <= 10 else [*lost[:10], last])
@@ -340,14 +338,14 @@ def test_what_is_wrong_with_an_option_is_a_sentence(capsys: pytest.CaptureFixtur
 
 @TABLES.of("opnum == 6 && status_n", "status_n", "!status_n", "nothing_like_it")
 def the_last_word_of_a_filter_is_completed(text):
-    found = dict(completion.completing_filter(options._call_fields)(text))
+    found = dict(completion.complete_filter(options._call_fields, None, text))
     assert all(found.values())
     return [*found]
 
 
 def test_a_filter_of_no_word_may_begin_with_any_field() -> None:
     fields = options._call_fields()
-    assert len(list(completion.completing_filter(lambda: fields)(""))) == len(fields)
+    assert len(list(completion.complete_filter(lambda: fields, None, ""))) == len(fields)
 
 
 def on_the_line(*files: object) -> Any:
@@ -378,8 +376,8 @@ def test_what_is_completed_begins_as_it_was_written_and_is_sorted() -> None:
     assert counters
     assert all(path.startswith("\\Process(*)\\") for path in counters)
     assert counters == sorted(set(counters))
-    assert completion.complete_interface("PERF") == ["PerflibV2"]
-    assert completion.complete_interface("") == sorted(completion.complete_interface(""))
+    assert completion.complete_interface(None, "PERF") == ["PerflibV2"]
+    assert completion.complete_interface(None, "") == sorted(completion.complete_interface(None, ""))
     assert list(completion.complete_page("out")) == [("output", "")]
     assert next(completion.complete_page("PCQ101"))[0] == "PCQ101"
     assert list(completion.complete_rule("")) == [

@@ -1,13 +1,16 @@
 """How the process of a command ends: what the guard hands on, asked without a command behind it."""
 
+import atexit
 import gc
 import mmap
 import os
 import resource
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,7 +49,8 @@ def limited(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
 
 @pytest.mark.parametrize("code", [0, 3, 70, 130])
 def test_a_process_ends_with_the_code_of_its_command(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a limit of address space there is nobody to supervise it. numpy gets no threads."""
+    """Without a limit of address space there is nobody to supervise it. numpy gets no threads. A handler waits for the end."""
+    monkeypatch.setattr(atexit, "_ncallbacks", lambda: 1)
     limited(monkeypatch, UNLIMITED)
     monkeypatch.setattr(guard, "guarded", lambda words: code if words == ["timeline", "x"] else 99)
     monkeypatch.setattr(guard, "_supervised", lambda words: 98)
@@ -63,6 +67,51 @@ def test_a_process_ends_with_the_code_of_its_command(code: int, monkeypatch: pyt
     with pytest.raises(SystemExit) as ended:
         guard.run_process()
     assert ended.value.code == 98
+
+
+# Says on standard output whether Python ends a process by itself.
+ENDING = """
+import sys
+{}
+from analyzer.commands.shared import guard
+guard.guarded = len
+print("said before", end=" ")
+print("to both", end=" ", file=sys.stderr)
+try:
+    guard.run_process()
+except SystemExit:
+    print("by Python", end=" ")
+    raise
+"""
+AWAITING = {
+    "": "",
+    "import atexit; atexit.register(print, 'with handlers')": "by Python with handlers\n",
+    "import threading, time; threading.Thread(target=time.sleep, args=(0.1,)).start()": "by Python ",
+    "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()": "by Python ",
+    "sys.settrace(lambda *_: None)": "by Python ",
+    "sys.setprofile(lambda *_: None)": "by Python ",
+    "if hasattr(sys, 'monitoring'): sys.monitoring.use_tool_id(5, 'one')\nelse: sys.settrace(lambda *_: None)": "by Python ",
+}
+
+
+@pytest.mark.parametrize(("awaiting", "end"), AWAITING.items())
+def test_python_ends_a_process_where_something_waits_for_that(awaiting: str, end: str) -> None:
+    """Else the system frees what was read, which takes no time. What was said is said either way."""
+    words = [sys.executable, "-c", ENDING.format(awaiting), "three", "little", "words"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, "to both ")
+    # Where coverage is measured, it waits too.
+    end = end or "by Python " * ("coverage" in sys.modules)
+    assert done.stdout == f"said before {end}"
+
+
+def test_standard_output_that_cannot_be_written_is_left_to_the_end_of_python() -> None:
+    words = [sys.executable, "-c", ENDING.format("")]
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, check=False, env=buffered)
+    assert done.returncode == 120
+    assert b"No space left on device" in done.stderr
 
 
 @pytest.mark.parametrize("code", [0, 1, 3, 12, 70, 129, 130, 143])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer import analyze
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.capture import file_digest
 from analyzer.pipeline.digest_verification import stated_by
 from analyzer.results.analysis import FileDigest

@@ -34,7 +34,7 @@ import zstandard
 from msgspec.structs import replace
 
 from analyzer import __version__
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.core.events import Event
 from tests.build.buffers import Block, identifier, perf_data, wide
 from tests.build.calls import COUNTERSET, Calls, winreg, write_capture

@@ -24,12 +24,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
+from analyzer.capture.first_bytes import is_case
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.pipeline import case as case_module
 from analyzer.pipeline import case_container as container_module
 from analyzer.pipeline.case import VERSION, check_case, manifest_of, open_case, write_case
-from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
@@ -159,10 +159,10 @@ def test_the_manifest_states_the_options_that_decide_what_was_read(tmp_path: Pat
 def test_a_case_is_read_without_the_layers() -> None:
     """They are what takes a command longest to start."""
     code = (
-        "import sys; sys.argv[1:] = ['sessions', {case!r}, '--format', 'jsonl']\n"
+        "import atexit, sys; sys.argv[1:] = ['sessions', {case!r}, '--format', 'jsonl']\n"
+        "atexit.register(lambda: print(*[name for name in sys.modules if name.startswith('analyzer.')], file=sys.stderr))\n"
         "from analyzer.__main__ import main\n"
-        "try: main()\n"
-        "finally: print(*[name for name in sys.modules if name.startswith('analyzer.')], file=sys.stderr)"
+        "main()\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code.format(case=str(KEPT))], capture_output=True, text=True, check=False, timeout=600

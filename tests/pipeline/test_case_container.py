@@ -15,13 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyzer.capture.first_bytes import is_case
 from analyzer.core.byte_log import ReadLog
 from analyzer.core.byte_origins import NOWHERE
 from analyzer.core.errors import CaseError, InputError
 from analyzer.core.traced_bytes import StoredBytes
 from analyzer.pipeline import case_container as module
 from analyzer.pipeline.case import check_case, manifest_of, open_case, write_case
-from analyzer.pipeline.case_container import CaseEntry, Container, EntryReader, _frame, is_case, measured, write
+from analyzer.pipeline.case_container import CaseEntry, Container, EntryReader, _frame, measured, write
 from analyzer.results.analysis import Analysis
 from analyzer.results.saved_analysis import ENTRIES, LOG
 from tests.build.calls import Calls, analysis_of

@@ -224,13 +224,13 @@ def test_a_failure_states_itself_and_closes_the_capture_though_somebody_keeps_th
 
     monkeypatch.setattr(*((Stream, "_before", fails) if layer == "the stream" else (Reassembler, "feed", fails)))
     files: list[BinaryIO] = []
-    begin = decompression._FileStream.__init__
+    begin = decompression.FileStream.__init__
 
     def noted(self: Any, file: BinaryIO, **arguments: Any) -> None:
         files.append(file)
         begin(self, file, **arguments)
 
-    monkeypatch.setattr(decompression._FileStream, "__init__", noted)
+    monkeypatch.setattr(decompression.FileStream, "__init__", noted)
     errors: list[Exception] = []
     reading = stream([CLEAR], failed=errors.append, block_bytes=4000)
     assert any(getattr(event, "kind", None) == "failed" for event in list(reading))

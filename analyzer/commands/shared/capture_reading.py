@@ -102,7 +102,7 @@ class CaptureReading(Struct, frozen=True):
     @staticmethod
     def refuse_cases(files: Sequence[str], why: str) -> None:
         """Refuses case files, for commands that read captured packets or keys again: no case holds these."""
-        from analyzer.pipeline.case_container import is_case
+        from analyzer.capture.first_bytes import is_case
 
         for file in files:
             if is_case(file):
@@ -210,14 +210,13 @@ class CaptureReading(Struct, frozen=True):
 
     def note(self, analysis: Analysis) -> None:
         """Notes for the command's evidence which captures it read under which limits, and says which files could not be read."""
-        from analyzer.screens.viewmodel.unread import unreadable
 
         if self.hashing:
             self.read.append(analysis.capture.digests)
             self.limits_reached.update(
                 dict.fromkeys(problem.text for problem in analysis.problems if problem.kind == "limit")
             )
-        lost = unreadable(analysis)
+        lost = analysis.unreadable_files
         say(*lost[:_NAMED], *([f"and {len(lost) - _NAMED} more files that could not be read"] if lost[_NAMED:] else []))
 
     @contextmanager

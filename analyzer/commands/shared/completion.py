@@ -66,25 +66,23 @@ def complete_page(incomplete: str) -> Iterator[tuple[str, str]]:
     yield from complete_rule(incomplete) if incomplete else ()
 
 
-def complete_interface(incomplete: str) -> list[str]:
+def complete_interface(_: typer.Context, incomplete: str) -> list[str]:
     """Returns the names of interfaces that complete what was typed."""
     from analyzer.transport.rpc.rpc_names import interface_names
 
     return sorted(name for name in interface_names() if name.casefold().startswith(incomplete.casefold()))
 
 
-def completing_filter(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[str], Iterator[tuple[str, str]]]:
-    """Returns the completion of a filter: it completes the last word with fields that begin like it."""
-
-    def complete(incomplete: str) -> Iterator[tuple[str, str]]:
-        last = re.search(r"[\w.]*$", incomplete)
-        assert last is not None
-        before = incomplete[: last.start()]
-        for field in fields().values():
-            if field.name.startswith(last[0]):
-                yield before + field.name, field.meaning
-
-    return complete
+def complete_filter(
+    fields: Callable[[], Mapping[str, FilterField]], _: typer.Context, incomplete: str
+) -> Iterator[tuple[str, str]]:
+    """Completes the last word of a filter with those of `fields` that begin like it."""
+    last = re.search(r"[\w.]*$", incomplete)
+    assert last is not None
+    before = incomplete[: last.start()]
+    for field in fields().values():
+        if field.name.startswith(last[0]):
+            yield before + field.name, field.meaning
 
 
 def complete_machine(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:

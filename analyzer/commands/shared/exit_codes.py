@@ -50,17 +50,21 @@ def exit_of(
     what they hold. If there is no performance call, `asked_for` tells whether the command has shown calls that the user asked for
     by name. `met` are the calls of an analysis that holds none.
     """
-    from analyzer.screens.viewmodel.unread import no_performance_call_words, unread, unreadable
+    sentence = None
+    if not is_enough and (met is not None or not analysis.has_performance_call):
+        from analyzer.screens.viewmodel.unread import no_performance_call_words  # most captures have one
 
-    sentence = None if is_enough else no_performance_call_words(analysis, met)
+        sentence = no_performance_call_words(analysis, met)
     if sentence is not None and asked_for is not None and asked_for():
         sentence = None
     if sentence is not None:
         say(sentence)
-    if unreadable(analysis):
+    if analysis.unreadable_files:
         return EXIT_FILES
     if sentence is not None:
         return EXIT_NOTHING
-    if strict and unread(analysis, met):
-        return EXIT_UNREAD
+    if strict:
+        from analyzer.screens.viewmodel.unread import unread
+
+        return EXIT_UNREAD if unread(analysis, met) else EXIT_DONE
     return EXIT_DONE

@@ -8,6 +8,7 @@ traceback is shown as well, also for unusable input.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -15,7 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_UNUSABLE, ReadingFailedError, say_why
 from analyzer.core.errors import InputError
@@ -37,21 +38,45 @@ _RESERVE_BYTES = 1 << 20
 _LEAST_ADDRESS_SPACE = 112 << 20
 # A supervised process adds this to its exit code, to tell it from an exit code of a library.
 _OURS = 64
+# Places for tools in `sys.monitoring`.
+_TOOLS = 6
 
 
-def run_process() -> None:
+def run_process() -> NoReturn:
     """Runs the command line of this process under guard, and ends the process."""
     # numpy's linear algebra, of which we use nothing, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     buffer_standard_output()
     arguments = sys.argv[1:]
-    code = _supervised(arguments) if _address_space() is not None and hasattr(os, "fork") else guarded(arguments)
+    _end(_supervised(arguments) if _address_space() is not None and hasattr(os, "fork") else guarded(arguments))
+
+
+def _end(code: int) -> NoReturn:
+    """Ends the process, without Python's own end if nothing waits for that: it takes apart all that was read, piece by piece."""
+    if not _is_end_awaited() and flush_streams():
+        os._exit(code)
     # The interpreter looks for cycles once more when it ends, in all that was read, which goes with it anyway.
     gc.freeze()
     # Where a signal came while Python ran source text (it makes named tuples so), it notes that nobody caught the interrupt, and
     # ends by SIGINT after all. Whenever it runs text, it begins with another note.
     exec("")
     sys.exit(code)
+
+
+def _is_end_awaited() -> bool:
+    """Tells whether Python's own end of the process has work to do: threads, handlers of modules (temporary directories, child
+    processes, logs), or what watches the whole run (a debugger, a profiler, coverage, the prompt of `python -i`)."""
+    from threading import active_count  # which the command line has loaded
+
+    monitoring = getattr(sys, "monitoring", None)  # of Python 3.12
+    return (
+        active_count() > 1
+        or atexit._ncallbacks() > 0
+        or sys.gettrace() is not None
+        or sys.getprofile() is not None
+        or (monitoring is not None and any(monitoring.get_tool(number) for number in range(_TOOLS)))
+        or bool(sys.flags.inspect)
+    )
 
 
 def guarded(arguments: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ completion of their fields, and handles and sessions to follow.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
 from inspect import signature
@@ -19,12 +19,6 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.commands.shared.completion import (
-    complete_account,
-    complete_interface,
-    complete_machine,
-    completing_filter,
-)
 from analyzer.commands.shared.exit_codes import EXIT_USAGE, say_why
 from analyzer.commands.shared.help import KEYS, READING, SHOWN, WRITING
 from analyzer.core.environment_variables import SECRETS_VARIABLE
@@ -310,6 +304,15 @@ def later(where: str, **given: Any) -> Callable[..., Any]:
     return lambda *values: attrgetter(name)(import_module(f"analyzer.{module}"))(*values, **given)
 
 
+def completed(complete: Callable[..., Iterable[Any]], *given: Any) -> Callable[[typer.Context, str], Iterable[Any]]:
+    """Returns a completion of option values, loaded later and with what is `given` for it, as typer calls it: when a shell asks."""
+
+    def completed(context: typer.Context, incomplete: str) -> Iterable[Any]:
+        return complete(*given, context, incomplete)
+
+    return completed
+
+
 _call_fields = later("questions.filters.filterable_fields:call_fields")
 _sample_fields = later("questions.filters.filterable_fields:sample_fields")
 _counter_fields = later("questions.filters.filterable_fields:counter_fields")
@@ -360,7 +363,7 @@ def _filter_option(parse: Callable[[str], Any], fields: Callable[[], Mapping[str
         metavar="EXPR",
         help="Only what passes: 'opnum == 6 && status != 0'. A filter as in Wireshark; --list-fields names the fields.",
         parser=checked(parse),
-        autocompletion=completing_filter(fields),
+        autocompletion=completed(later("commands.shared.completion:complete_filter"), fields),
     )
 
 
@@ -419,7 +422,7 @@ Server = Annotated[
         "--server",
         metavar="HOST",
         parse=_machine,
-        autocompletion=complete_machine,
+        autocompletion=completed(later("commands.shared.completion:complete_machine")),
         help="Only calls to this machine: name, IP or network. Given more than once: to any of them.",
     ),
 ]
@@ -429,7 +432,7 @@ Client = Annotated[
         "--client",
         metavar="HOST",
         parse=_machine,
-        autocompletion=complete_machine,
+        autocompletion=completed(later("commands.shared.completion:complete_machine")),
         help="Only calls from this machine. Written as for --server.",
     ),
 ]
@@ -439,7 +442,7 @@ User = Annotated[
         "--user",
         metavar="NAME",
         parse=later("questions.filters.times_machines_and_users:Account"),
-        autocompletion=complete_account,
+        autocompletion=completed(later("commands.shared.completion:complete_account")),
         help=r"Only calls of this account (LAB\perfmon). Also perfmon, perfmon@REALM, anonymous or guest. "
         "Calls of those who claimed to be this account are shown too.",
     ),
@@ -450,7 +453,7 @@ Interface = Annotated[
         "--interface",
         metavar="NAME",
         parse=later("questions.filters.call_selection:known_interface"),
-        autocompletion=complete_interface,
+        autocompletion=completed(later("commands.shared.completion:complete_interface")),
         help="Only calls of this interface: PerflibV2, winreg. Or a UUID. Given more than once: of any of them.",
     ),
 ]

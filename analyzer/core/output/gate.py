@@ -359,12 +359,18 @@ def abandon_output() -> None:
             raw.failure = None
 
 
-def flush_streams() -> None:
-    """Flushes standard output and standard error, before a process ends without Python's own end."""
-    for stream in (sys.stdout, sys.stderr):
+def flush_streams() -> bool:
+    """Flushes standard output and standard error, before a process ends without Python's own end. Returns False if one of them
+    could not be written."""
+    are_written = True
+    # Who started this program in his own process may have written to the standard output that it began with.
+    for stream in (sys.__stdout__, sys.stdout, sys.stderr):
         if stream is not None:
-            with suppress(OSError, ValueError):
+            try:
                 stream.flush()
+            except (OSError, ValueError):
+                are_written = False
+    return are_written
 
 
 def occupy_standard_descriptors() -> None:

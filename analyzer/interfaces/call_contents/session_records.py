@@ -8,10 +8,7 @@ from analyzer.core.error_code_names import nt_status_name
 from analyzer.interfaces.call_contents.client_programs import ClientPrograms
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.connection import Logon, SmbSession
-from analyzer.results.records.capture_records import (
-    LogonRecord,
-    SessionRecord,
-)
+from analyzer.results.records.session_and_host import LogonRecord, SessionRecord
 from analyzer.transport.rpc.rpc_names import bind_nak_reason, fault_name
 
 

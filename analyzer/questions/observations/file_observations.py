@@ -8,8 +8,8 @@ from analyzer.core.printable_text import counted
 from analyzer.questions.observations.observation_making import Draft, Scene, listed
 from analyzer.results.calls.call import CallOutcome
 from analyzer.results.connection import SmbSession
-from analyzer.results.records.capture_records import FileAction, FileRecord
 from analyzer.results.records.observation import ObservationKind
+from analyzer.results.records.opened_file import FileAction, FileRecord
 from analyzer.results.records.statistics import Who
 
 # The first programs of one caller have an observation each; those beyond this number share one.

@@ -25,7 +25,8 @@ from analyzer.interfaces.call_contents.machine_names import Named, names_stated
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import FlowLink, Logon, SmbSession
-from analyzer.results.records.capture_records import (
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.records.session_and_host import (
     ClaimOutcome,
     HostClaim,
     HostMark,
@@ -34,7 +35,6 @@ from analyzer.results.records.capture_records import (
     HostRecord,
     MarkKind,
 )
-from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
 
 # ---------------------------------------------------------------------------------------------------- machine addresses

@@ -20,8 +20,17 @@ from analyzer.results.calls.pdus import Fragments, frame_range_of, frames_of, st
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.results.methods.return_kinds import ReturnKind, return_kind
-from analyzer.results.records.capture_records import Decryption
-from analyzer.results.records.record_types import Endpoint, FrameFiles, Frames, Kind, PlaceExtent, Record, Value, doc
+from analyzer.results.records.record_types import (
+    Decryption,
+    Endpoint,
+    FrameFiles,
+    Frames,
+    Kind,
+    PlaceExtent,
+    Record,
+    Value,
+    doc,
+)
 from analyzer.results.security import AccountSource, AuthInfo, AuthLevel, Identity
 
 CallState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]

@@ -14,13 +14,9 @@ from analyzer.results.records.calibration import (
 )
 from analyzer.results.records.capture_records import (
     CaptureRecord,
-    FileRecord,
-    HostRecord,
     LimitRecord,
-    LogonRecord,
     OmissionRecord,
     ProblemRecord,
-    SessionRecord,
     StreamRecord,
     SummaryRecord,
 )
@@ -28,9 +24,11 @@ from analyzer.results.records.difference import DifferenceRecord, DiffSummaryRec
 from analyzer.results.records.finding import AuditSummaryRecord, CoverageRecord, FindingRecord, MatrixRecord, RuleRecord
 from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.observation import AttackRecord, Observation
+from analyzer.results.records.opened_file import FileRecord
 from analyzer.results.records.process import ProcessRecord
 from analyzer.results.records.record_types import Record
 from analyzer.results.records.sample import BucketRecord, CounterRecord, SampleRecord
+from analyzer.results.records.session_and_host import HostRecord, LogonRecord, SessionRecord
 from analyzer.results.records.statistics import (
     ActivityRecord,
     ErrorStatsRecord,

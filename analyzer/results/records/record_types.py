@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -95,6 +95,19 @@ IsAltered = Annotated[
         "column for it",
         in_tables=False,
     ),
+]
+# How far what was sealed could be read.
+Decryption = Annotated[
+    Literal[
+        "decrypted",
+        "not sealed",
+        "no key given for this principal",
+        "key given, wrong",
+        "handshake not in the capture",
+        "bytes missing",
+        "algorithm unsupported",
+    ],
+    doc("whether encrypted messages could be decrypted, else why not"),
 ]
 
 

@@ -21,14 +21,16 @@ from analyzer.interfaces.call_contents.session_records import logon_record
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord
 from analyzer.results.field_tree_records import BufferRecord, PlaceRecord, ShowRecord
-from analyzer.results.records.capture_records import FileRecord, LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.records.capture_records import ProblemRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.difference import DifferenceRecord
 from analyzer.results.records.finding import FindingRecord
 from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.observation import Observation
+from analyzer.results.records.opened_file import FileRecord
 from analyzer.results.records.record_types import Record
 from analyzer.results.records.sample import BucketRecord, CounterRecord, SampleRecord
+from analyzer.results.records.session_and_host import LogonRecord, SessionRecord
 from analyzer.screens.formats.record_tables import (
     json_ready,
     table_of_records,

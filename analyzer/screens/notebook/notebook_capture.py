@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
+from analyzer.capture.first_bytes import is_case
 from analyzer.collect.dataset_manifest import is_dataset
 from analyzer.core.caches import cached_property
 from analyzer.core.environment_variables import SECRETS_VARIABLE
@@ -31,7 +32,6 @@ from analyzer.core.printable_text import path_of_text, printable
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.pipeline.case import open_case, read_back, write_case
-from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.loaded_metadata import load_metadata
 from analyzer.pipeline.run import Engine, digests_of
 from analyzer.pipeline.run import analyze as run
@@ -48,10 +48,10 @@ from analyzer.questions.series.reading_batches import readings
 from analyzer.results.analysis import Analysis, Given, Part
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import SmbSession
-from analyzer.results.records.capture_records import FileRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.observation import Observation
+from analyzer.results.records.opened_file import FileRecord
 from analyzer.results.records.record_types import Record
 from analyzer.screens.formats.record_tables import table_of_records
 from analyzer.screens.formats.table_writer import (

@@ -30,12 +30,12 @@ from analyzer.core.output.file_store import Store
 from analyzer.core.printable_text import printable
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import NUMBER_SHIFT, Analysis, CaptureFacts
-from analyzer.results.records.capture_records import HostRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.observation import Observation
 from analyzer.results.records.process import ProcessRecord
 from analyzer.results.records.sample import BucketRecord
+from analyzer.results.records.session_and_host import HostRecord
 from analyzer.screens.formats.record_tables import table_of_records, table_schema
 from analyzer.screens.formats.table_writer import KEYS_OF_CALLS
 from analyzer.screens.notebook.charts import Plots

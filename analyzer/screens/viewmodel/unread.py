@@ -75,7 +75,7 @@ def no_performance_call_words(analysis: Analysis, met: CallsMet | None = None) -
     """Says why nothing was read of a capture that is to be shown, and what it holds instead. Returns None if there is a performance
     call, or something that may hide one. `met` are its calls if `analysis` does not hold them."""
     if met is None:
-        if any(call.is_performance for call in analysis.calls):
+        if analysis.has_performance_call:
             return None
         met = CallsMet(analysis.calls)
     if met.has_performance or met.has_unknown:
@@ -147,11 +147,6 @@ def nothing_decrypted(analysis: Analysis) -> str | None:
 def _has_content(side: Side | None) -> bool:
     """Tells, to say what was not read, whether one side of a call has anything to read: a stub. A fault carries none."""
     return side is not None and not isinstance(stub := side.stub, Missing) and len(stub) > 0
-
-
-def unreadable(analysis: Analysis) -> list[str]:
-    """Returns what was not read of a capture as a whole: the sentences for those of several files that could not be read at all."""
-    return [problem.text for problem in analysis.problems if problem.kind == "unreadable"]
 
 
 def unread(analysis: Analysis, met: CallsMet | None = None) -> bool:

@@ -9,7 +9,8 @@ from msgspec import Struct
 from analyzer.core.printable_text import counted
 from analyzer.core.times import iso_time
 from analyzer.results.analysis import Analysis
-from analyzer.results.records.capture_records import FileRecord, FoundFiles, OmissionRecord, PassedContent
+from analyzer.results.records.capture_records import OmissionRecord
+from analyzer.results.records.opened_file import FileRecord, FoundFiles, PassedContent
 from analyzer.screens.views.text_report import folded, problem_lines, safe, styled
 from analyzer.screens.views.view_type import OfCapture
 

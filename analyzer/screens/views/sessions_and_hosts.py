@@ -19,7 +19,7 @@ from analyzer.interfaces.call_contents.session_records import logon_record, sess
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.connection import Logon, SmbSession
-from analyzer.results.records.capture_records import HostRecord, LogonRecord, MarkKind, SessionRecord
+from analyzer.results.records.session_and_host import HostRecord, LogonRecord, MarkKind, SessionRecord
 from analyzer.results.security import Identity, LogonOutcome
 from analyzer.screens.viewmodel.session_words import session_words
 from analyzer.screens.views.view_type import OfCapture

@@ -6,16 +6,16 @@ Keys stay inside `SessionKeys`, which shows nothing of them. The ciphers' librar
 from __future__ import annotations
 
 import hashlib
-import hmac
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from analyzer.auth.hmac_key import Hmac
 from analyzer.core.printable_text import Discreet
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM
     from cryptography.hazmat.primitives.cmac import CMAC
+
+    from analyzer.auth.hmac_key import Hmac
 
 AES_128_CCM, AES_128_GCM, AES_256_CCM, AES_256_GCM = 1, 2, 3, 4
 CIPHERS = {
@@ -55,12 +55,14 @@ def preauth_update(so_far: bytes, message: bytes) -> bytes:
 
 def kdf(key: bytes, label: bytes, context: bytes, length: int) -> bytes:
     """Derives an SMB 3 key: SP 800-108 in counter mode with HMAC-SHA256, with the parameters of [MS-SMB2] section 3.1.4.2."""
+    from hmac import digest  # not before there is a key
+
     out = b""
     counter = 0
     while len(out) < length:
         counter += 1
         block = counter.to_bytes(4, "big") + label + b"\0" + context + (8 * length).to_bytes(4, "big")
-        out += hmac.digest(key, block, "sha256")
+        out += digest(key, block, "sha256")
     return out[:length]
 
 
@@ -136,6 +138,8 @@ _NO_SIGNATURE = bytes(16)
 
 @lru_cache(maxsize=16)
 def _hmac(key: bytes) -> Hmac:
+    from analyzer.auth.hmac_key import Hmac
+
     return Hmac(key, "sha256")
 
 
@@ -152,11 +156,11 @@ def check_signature(algorithm: int, key: bytes, message: bytes, *, from_server: 
     signature = message[_SIGNATURE_AT]
     body = message[:48] + _NO_SIGNATURE + message[64:]
     if algorithm == HMAC_SHA256:
-        return hmac.compare_digest(_hmac(key).digest(body)[:16], signature)
+        return _hmac(key).digest(body)[:16] == signature
     if algorithm == AES_CMAC:
         mac = _cmac(key).copy()
         mac.update(body)
-        return hmac.compare_digest(mac.finalize(), signature)
+        return mac.finalize() == signature
     # AES-GMAC: the nonce is the MessageId, then one bit for the sender and one for CANCEL.
     nonce = message[24:32] + (from_server | cancel << 1).to_bytes(4, "little")
-    return hmac.compare_digest(_aead(AES_128_GCM, key).encrypt(nonce, b"", body), signature)
+    return _aead(AES_128_GCM, key).encrypt(nonce, b"", body) == signature

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from analyzer.questions.observations.file_observations import _MOST_PROGRAMS
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
-from analyzer.results.records.capture_records import FileRecord, FoundFiles
 from analyzer.results.records.observation import Observation
+from analyzer.results.records.opened_file import FileRecord, FoundFiles
 from tests.build.calls import analysis_of, smb_session
 from tests.build.smb import stream
 from tests.transport.smb.test_file_tracker import MZ, WRITTEN, digest, found, share_of

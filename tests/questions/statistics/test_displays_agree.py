@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from analyzer.auth.keyring import Keyring, UserKey
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.pipeline.run import analyze
 from analyzer.questions.statistics.call_statistics import identity_stats
 from analyzer.questions.statistics.hosts import host_records

@@ -11,8 +11,8 @@ from analyzer.questions.statistics import hosts
 from analyzer.questions.statistics.hosts import Marks, contradiction, host_records
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.connection import FlowLink, SmbSession
-from analyzer.results.records.capture_records import HostRecord
 from analyzer.results.records.record_types import Endpoint
+from analyzer.results.records.session_and_host import HostRecord
 from analyzer.results.security import AuthLevel, Decryption, Identity
 from analyzer.screens.viewmodel.unread import Decrypted, decrypted_by_account
 from tests.build.calls import Calls, analysis_of, logon_of, smb_session

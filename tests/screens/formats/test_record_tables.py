@@ -12,11 +12,11 @@ import pytest
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord
-from analyzer.results.records.capture_records import SessionRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.record_types import Record
 from analyzer.results.records.sample import BucketRecord, CounterRecord, SampleRecord
+from analyzer.results.records.session_and_host import SessionRecord
 from analyzer.screens.formats.record_tables import (
     LEFT_OUT,
     columns_of,

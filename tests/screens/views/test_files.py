@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from analyzer.results.records.capture_records import FileRecord, FoundFiles
+from analyzer.results.records.opened_file import FileRecord, FoundFiles
 from analyzer.screens.views.files import FilesView
 from tests.build.calls import analysis_of
 from tests.build.smb import stream

@@ -17,7 +17,7 @@ from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS
 from analyzer.pipeline.run import analyze
 from analyzer.results.connection import SmbSession
-from analyzer.results.records.capture_records import FileRecord, PassedContent
+from analyzer.results.records.opened_file import FileRecord, PassedContent
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.smb.files import file_log, file_tracker
 from analyzer.transport.smb.files.file_log import FileLog

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring, UserKey
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.session_records import session_record

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.auth.keyring import Keyring, UserKey
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.series.counter_paths import PathSelection

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring, UserKey
-from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_keys import nt_hash
 from analyzer.pipeline.run import analyze
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis

@@ -12,7 +12,8 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.limits import Limits
 from analyzer.core.printable_text import counted
 from analyzer.results.connection import SmbSession
-from analyzer.results.records.capture_records import FileRecord, FoundFiles, OmissionRecord
+from analyzer.results.records.capture_records import OmissionRecord
+from analyzer.results.records.opened_file import FileRecord, FoundFiles
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.smb.files.file_tracker import Carried, FileOpens, Sent
 from analyzer.transport.smb.files.smb1_files import Smb1Files

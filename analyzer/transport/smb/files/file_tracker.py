@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 from msgspec import Struct, field
 
 from analyzer.core.error_code_names import known_nt_status_name
-from analyzer.results.records.capture_records import FileAction, FileRecord, FileWarning, PassedContent
+from analyzer.results.records.opened_file import FileAction, FileRecord, FileWarning, PassedContent
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.smb.smb_framing import Hole, Message
 from analyzer.transport.smb.trees_and_opens import LOOKED_AT, RPC_PIPES, pipe_name

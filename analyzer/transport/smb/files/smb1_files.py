@@ -11,7 +11,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from analyzer.core.byte_cursor import Cursor
-from analyzer.results.records.capture_records import FileAction
+from analyzer.results.records.opened_file import FileAction
 from analyzer.transport.smb.files.file_tracker import Carried, FileOpen, FileOpens, is_pipe, share_of
 from analyzer.transport.smb.smb1_message import (
     FLAG2_NT_STATUS,

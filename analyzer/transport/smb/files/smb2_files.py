@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError
-from analyzer.results.records.capture_records import FileAction
+from analyzer.results.records.opened_file import FileAction
 from analyzer.transport.smb.files.file_tracker import Carried, FileOpen, FileOpens, Sent, is_pipe, share_of
 from analyzer.transport.smb.smb2_header import (
     CLOSE,
