@@ -10,8 +10,7 @@ import os
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Protocol
-from weakref import finalize
+from typing import IO, Protocol
 
 # The log is written and read in pieces of this size.
 _SEGMENT = 1 << 18
@@ -21,8 +20,14 @@ class SpillFile:
     """A temporary file for bytes of a log. It is made when the first bytes come."""
 
     def __init__(self) -> None:
+        self._opened: IO[bytes] | None = None
         self._file: int | None = None
         self._end = 0
+
+    def __del__(self) -> None:
+        # Whoever holds bytes that lie here holds this object, and the last of them closes the file.
+        if self._opened is not None:
+            self._opened.close()
 
     def put(self, data: bytes) -> int | None:
         """Writes bytes of a log to the spill file. Returns their place in it, None if they could not be written."""
@@ -32,12 +37,10 @@ class SpillFile:
             from tempfile import TemporaryFile
 
             try:
-                file = TemporaryFile(buffering=0)  # noqa: SIM115
+                self._opened = TemporaryFile(buffering=0)  # noqa: SIM115
             except OSError:
                 return None
-            # Whoever holds bytes that lie here holds this object, and the last of them closes the file.
-            finalize(self, file.close)
-            self._file = file.fileno()
+            self._file = self._opened.fileno()
         place, left = self._end, memoryview(data)
         try:
             while left:
