@@ -86,7 +86,7 @@ def _made(
     from analyzer.screens.views.report import Report
 
     progress = (lambda *_: None) if quiet else None
-    analysis = reading.analysis(files, with_files=True, progress=progress)
+    analysis = reading.analysis(files, with_files=True, with_links=True, progress=progress)
     values = value_blocks(analysis)
     shown = [number for number in calls_with_layers(analysis, values.most_details) if number is not None]
     analysis = reading.with_packets(analysis, files, shown)

@@ -29,7 +29,7 @@ def save(
     from analyzer.screens.viewmodel.call_summary_words import REDACTED
 
     destination = destination_of(output, files, reading, force=force, private=True)
-    analysis = replace(reading, hashing=True).analysis(files)
+    analysis = replace(reading, hashing=True).analysis(files, with_links=True)
     manifest = None  # where a reader of standard output went away
     with destination.opened(read_back) as out:
         manifest = write_case(analysis, out, limits=reading.limits, options=reading.stated)

@@ -45,7 +45,8 @@ def hosts(
     """Every machine that took part, with the names that the traffic gives it, and where each comes from."""
     from analyzer.screens.views.sessions_and_hosts import Hosts
 
-    analysis = reading.analysis(files, in_sessions=_of_sessions("naming", selection, reading))
+    calls = _of_sessions("naming", selection, reading)
+    analysis = reading.analysis(files, in_sessions=calls, with_links=True)
     writing.write(Hosts(selection.selected_analysis(analysis)), output_format)
     raise typer.Exit(exit_of(analysis, is_enough=bool(analysis.sessions)))
 

@@ -217,6 +217,7 @@ def analyze(
     bound: ReadBound | None = None,
     in_sessions: InSessions = "all",
     with_files: bool = False,
+    with_links: bool = True,
     jobs: int | None = 1,
 ) -> Analysis:
     """Analyzes captures: reads them from start to end. Without `pdus`, the result does not list every PDU, which saves memory.
@@ -230,7 +231,8 @@ def analyze(
     a problem. Without `failed` the error is raised. With `hashing`, `capture.digests` states the digests of the files. With
     `pseudonyms`, the result has these in place of names and addresses. With a `bound`, our own engine reads captures up to there,
     as if they ended there. `in_sessions` says which calls in SMB sessions are read. `with_files` also follows the files in SMB
-    sessions; not with `pseudonyms`, because names of files are not replaced. `jobs` processes make calls, None for as many as pay;
+    sessions; not with `pseudonyms`, because names of files are not replaced. `with_links` says whether our own engine notes from
+    which MAC address and with which TTL a machine sent (`flow_links`). `jobs` processes make calls, None for as many as pay;
     only one for standard input, tshark, `pdus`, `pseudonyms`, `in_sessions` or `with_files`.
     """
     if any(is_case(source) for source in sources):
@@ -240,27 +242,22 @@ def analyze(
     redactor, metadata, metadata_from = _redaction(pseudonyms, metadata, metadata_from)
     is_named = pseudonyms is None
     is_plain = own and not pdus and is_named and in_sessions == "all" and not with_files
-    sharing = _sharing(sources, bound, keyring, limits, jobs) if is_plain and jobs != 1 else None
+    sharing = _sharing(sources, bound, keyring, limits, jobs, with_links=with_links) if is_plain else None
     read = partial(
         _read, pdus=pdus, redactor=redactor, failed=failed, in_sessions=in_sessions, with_files=with_files and is_named
     )
+    opened = partial(own_segments, sources, progress, limits, hashing=hashing, bound=bound, with_links=with_links)
     for shared in (sharing, None):
-        found = (
-            own_segments(sources, progress, limits, hashing=hashing, bound=bound) if own else tshark_segments(sources)
-        )
-        waiting, facts = [found[0]], found[1]
-        del found
+        segments, facts = opened() if own else tshark_segments(sources)
+        waiting = [segments]
+        del segments
         if (analysis := read(waiting, facts, keyring, limits, sharing=shared)) is not None:
             break
     assert analysis is not None
     problems = [*analysis.problems, *notes_on_keys]
     capture = with_digests(facts()) if hashing else facts()
     analysis = _filled(replace(analysis, capture=capture, problems=tuple(problems)), metadata, metadata_from)
-    if pseudonyms is not None:
-        from analyzer.interfaces.redaction.redactor import without_names
-
-        analysis = without_names(analysis, pseudonyms)
-    return analysis
+    return analysis if pseudonyms is None else _without_names(analysis, pseudonyms)
 
 
 def analyze_frames(
@@ -291,7 +288,7 @@ def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Ticket
     from analyzer.transport.packet.frame_tallies import Tallies
 
     tickets = Tickets()
-    segments = segments_of(frames, Dissector(limits=limits, tallies=Tallies()))
+    segments = segments_of(frames, Dissector(limits=limits, tallies=Tallies(), with_links=False))
     for event in LayerChain(stream_layers(limits)).run(segments):
         if isinstance(event, TicketIssued):
             tickets.note(event.digest, event.issued)
@@ -358,9 +355,17 @@ def _read(
 
 
 def _sharing(
-    sources: Sequence[Source], bound: ReadBound | None, keyring: Keyring, limits: Limits, jobs: int | None
+    sources: Sequence[Source],
+    bound: ReadBound | None,
+    keyring: Keyring,
+    limits: Limits,
+    jobs: int | None,
+    *,
+    with_links: bool,
 ) -> Sharing | None:
     """Returns how several processes share a run over captures; None if one process reads them alone."""
+    if jobs == 1:
+        return None
     from analyzer.capture.capture_reader import named_captures
 
     expanded = named_captures(sources, [])
@@ -373,7 +378,13 @@ def _sharing(
         return None
     from analyzer.pipeline.shard_coordinator import Sharing  # few captures are large
 
-    return Sharing(files, size, bound, keyring, limits, jobs)
+    return Sharing(files, size, bound, keyring, limits, jobs, with_links=with_links)
+
+
+def _without_names(analysis: Analysis, pseudonyms: Pseudonyms) -> Analysis:
+    from analyzer.interfaces.redaction.redactor import without_names  # few runs replace names
+
+    return without_names(analysis, pseudonyms)
 
 
 def _naming_calls() -> NamingCalls:

@@ -33,8 +33,10 @@ def own_segments(
     bound: ReadBound | None = None,
     streaming: bool = False,
     block_bytes: int | None = None,
+    with_links: bool = False,
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
-    """Returns the TCP segments that our own reader finds in captures, and the facts; `streaming`, with ends of blocks."""
+    """Returns the TCP segments that our own reader finds in captures, and the facts; `streaming`, with ends of blocks.
+    `with_links`, also the MAC addresses and TTLs of senders."""
     from analyzer.capture.capture_reader import BLOCK_BYTES, CaptureReader
     from analyzer.transport.packet.block_dissector import LOOK_BEHIND_BYTES, Dissector
 
@@ -56,7 +58,7 @@ def own_segments(
         return reader.position
 
     is_drained = (lambda: reader.is_drained) if streaming else None
-    dissector = Dissector(limits=limits, most_passed=LOOK_BEHIND_BYTES if streaming else None)
+    dissector = Dissector(limits=limits, most_passed=LOOK_BEHIND_BYTES if streaming else None, with_links=with_links)
     return segments_of(reader, dissector, progress, position, is_drained, reader.set_back), facts
 
 

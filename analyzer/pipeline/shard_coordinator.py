@@ -163,10 +163,12 @@ class Sharing:
         keyring: Keyring,
         limits: Limits,
         jobs: int | None,
+        *,
+        with_links: bool,
     ) -> None:
         self._files, self._size, self._bound = files, size, bound
         self._keyring, self._limits = keyring, limits
-        self._jobs = jobs
+        self._jobs, self._with_links = jobs, with_links
 
     def read(
         self,
@@ -183,7 +185,9 @@ class Sharing:
         )
         if seen.pays and count > 1:
             tasks = [
-                ShardTask(self._files, self._bound, keyring, limits, number, count, seen.by_connection)
+                ShardTask(
+                    self._files, self._bound, keyring, limits, number, count, seen.by_connection, self._with_links
+                )
                 for number in range(1, count)
             ]
             with Shards() as shards:

@@ -424,7 +424,8 @@ def _names_of(call: Call) -> NameLesson | None:
 
 
 class ShardTask(Struct, frozen=True):
-    """The task of a shard's process: which files to read up to which bound, and which of the shards to take."""
+    """The task of a shard's process: which files to read up to which bound, and which of the shards to take. All processes of a
+    capture read it with the links of senders, or without."""
 
     files: Sequence[Path]
     bound: ReadBound | None
@@ -433,11 +434,12 @@ class ShardTask(Struct, frozen=True):
     number: int
     count: int
     by_connection: bool
+    with_links: bool
 
 
 def read_shard(task: ShardTask) -> tuple[ShardFacts, Iterator[MovedCalls]]:
     """Reads a shard; returns its facts, and its calls in blocks."""
-    segments, read = own_segments(task.files, None, task.limits, bound=task.bound)
+    segments, read = own_segments(task.files, None, task.limits, bound=task.bound, with_links=task.with_links)
     shard = Shard(task.keyring, task.limits, task.count)
     dealer = Dealer(task.count, by_connection=task.by_connection)
     groups = LayerChain(stream_layers(task.limits)).groups(segments)

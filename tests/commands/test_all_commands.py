@@ -155,6 +155,7 @@ def test_a_small_capture_loads_what_reads_it_and_no_more() -> None:
         "results.saved_analysis",
         "screens.formats.table_writer",
         "screens.viewmodel.unread",
+        "transport.packet.sender_mac_and_ttl",
     }
     assert not loaded & {"lark", "numpy.typing", "polars", "pyshark", "rich", "scapy", "textual", "typing_extensions"}
     assert "transport.rpc.rpc_layer" in ours

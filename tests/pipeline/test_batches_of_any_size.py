@@ -29,8 +29,8 @@ def printed(capture: truth.Capture) -> Sequence[bytes]:
 class OneByOne(Dissector):
     """Frames without arrays, and each segment as a batch of its own."""
 
-    def __init__(self, limits: Limits, most_passed: int | None = None) -> None:
-        super().__init__(fast=False, limits=limits, most_passed=most_passed)
+    def __init__(self, limits: Limits, most_passed: int | None = None, *, with_links: bool) -> None:
+        super().__init__(fast=False, limits=limits, most_passed=most_passed, with_links=with_links)
 
 
 def test_frames_one_by_one_print_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,6 +178,14 @@ def _batches() -> Any:
     return (event for event in segments if isinstance(event, SegmentBatch))
 
 
+def test_who_asks_for_no_links_of_senders_gets_none() -> None:
+    found = analyze([CLEAR])
+    assert {link.src for link in found.flow_links} == {link.dst for link in found.flow_links}
+    without = analyze([CLEAR], with_links=False)
+    assert without.flow_links == ()
+    assert without.capture == found.capture
+
+
 def test_files_are_hashed_only_where_that_is_asked_for() -> None:
     for hashing, names in ((False, []), (True, [str(CLEAR)])):
         options = {"hashing": True} if hashing else {}

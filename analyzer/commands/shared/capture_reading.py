@@ -139,10 +139,11 @@ class CaptureReading(Struct, frozen=True):
         pdus: bool = False,
         in_sessions: InSessions = "all",
         with_files: bool = False,
+        with_links: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Analysis:
-        """Reads the captures of a command into one analysis; `-` is standard input. `pdus`, `in_sessions` and `with_files` are as
-        for `pipeline.run.analyze`. Without `progress`, it writes the progress to standard error."""
+        """Reads the captures of a command into one analysis; `-` is standard input. `pdus`, `in_sessions`, `with_files` and
+        `with_links` are as for `pipeline.run.analyze`. Without `progress`, it writes the progress to standard error."""
         from analyzer.core.output.terminal import watching
         from analyzer.pipeline.run import analyze
         from analyzer.pipeline.segment_sources import sources_of
@@ -169,6 +170,7 @@ class CaptureReading(Struct, frozen=True):
                 bound=self.bound,
                 in_sessions=in_sessions,
                 with_files=with_files,
+                with_links=with_links,
                 jobs=self.jobs,
             )
         self.note(analysis)
@@ -179,7 +181,7 @@ class CaptureReading(Struct, frozen=True):
         from analyzer.collect.dataset_manifest import is_dataset
 
         if not any(map(is_dataset, files)):
-            return self.analysis(files)
+            return self.analysis(files, with_links=True)
         from analyzer.collect.dataset_manifest import read_dataset
         from analyzer.collect.joined_dataset import joined
         from analyzer.results.reported_names.saved_metadata import filled

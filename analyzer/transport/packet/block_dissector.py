@@ -55,11 +55,12 @@ from analyzer.transport.packet.frame_tallies import FRAMES_NAMED, Tallies, Tally
 from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
 from analyzer.transport.packet.segment_columns import SegmentColumns, columns_of, payloads_of
 from analyzer.transport.packet.segment_runs import find_batches, find_runs, most_waiting
-from analyzer.transport.packet.sender_mac_and_ttl import FlowLinks
 from analyzer.transport.packet.tunnels import IntArray, Views
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from analyzer.transport.packet.sender_mac_and_ttl import FlowLinks
 
 
 # ----------------------------------------------------------------------------------------------------- coalesced frames
@@ -166,9 +167,11 @@ class Dissector:
         limits: Limits = DEFAULTS,
         tallies: Tallies | None = None,
         most_passed: int | None = None,
+        with_links: bool = True,
     ) -> None:
         """`tallies` gets the counts of frames if given, and the caller reports them; otherwise `finish` does. A few frames of ours
-        wait until `most_passed` bytes of other frames have passed; None: until there are more of ours."""
+        wait until `most_passed` bytes of other frames have passed; None: until there are more of ours. `with_links` collects MAC
+        address and TTL of the senders of frames."""
         self._most_passed, self._passed = most_passed, 0
         self._fast = fast
         self._reports = tallies is None
@@ -180,7 +183,11 @@ class Dissector:
         self._held_size = 0
         self._waiting = WaitingSegments()
         self._thin = Coalesced()
-        self._links = FlowLinks(limits.flow_links)
+        self._links: FlowLinks | None = None
+        if with_links:
+            from analyzer.transport.packet.sender_mac_and_ttl import FlowLinks  # few commands tell machines apart
+
+            self._links = FlowLinks(limits.flow_links)
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
         self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
         self._repeated: dict[tuple[ProblemKind, str], Tally] = {}
@@ -214,8 +221,9 @@ class Dissector:
                 )
         self.tallies.unknown_links = self._frames.unknown_links
         self.tallies.forgotten = self._flows.forgotten
-        yield from self._links.found()
-        yield from self._links.problems()
+        if self._links is not None:
+            yield from self._links.found()
+            yield from self._links.problems()
         if self._reports:
             yield from self.tallies.problems()
 
@@ -376,7 +384,8 @@ class Dissector:
         cuts = np.searchsorted(index, between)
         runs = find_runs(columns, held.views, cuts[cuts < len(columns)], self._most_waiting)
         batches = find_batches(runs)
-        self._links.note_runs(held.block, held.views, runs, self._ends, self._flows)
+        if self._links is not None:
+            self._links.note_runs(held.block, held.views, runs, self._ends, self._flows)
         positions = np.append(runs.positions, runs.positions[-1] + runs.sizes[-1]).tolist()
         replies = batches.replies.tolist()
         begins, ends, frames = runs.data_begins.tolist(), runs.data_ends.tolist(), runs.data_frames.tolist()
@@ -404,9 +413,8 @@ class Dissector:
             if high - low == 1:
                 payload = data[begins[low] : ends[low]]
             else:
-                payload = b"".join(
-                    [data[begin:end] for begin, end in zip(begins[low:high], ends[low:high], strict=True)]
-                )
+                parts = zip(begins[low:high], ends[low:high], strict=True)
+                payload = b"".join([data[begin:end] for begin, end in parts])
             position = positions[run_first]
             yield SegmentBatch(
                 src,
@@ -483,7 +491,8 @@ class Dissector:
             if item.bad_tcp_checksum:
                 self.tallies.bad_tcp_checksums.note(item.frame, item.time_ns)
             src, dst = self._endpoint(item.src), self._endpoint(item.dst)
-            self._links.note(src, dst, item.address, item.hops, item.time_ns, item.frame)
+            if self._links is not None:
+                self._links.note(src, dst, item.address, item.hops, item.time_ns, item.frame)
             yield SegmentBatch.of_segment(
                 Segment(
                     src,
