@@ -157,7 +157,7 @@ def test_a_small_capture_loads_what_reads_it_and_no_more() -> None:
         "screens.viewmodel.unread",
         "transport.packet.sender_mac_and_ttl",
     }
-    assert not loaded & {"lark", "numpy.typing", "polars", "pyshark", "rich", "scapy", "textual", "typing_extensions"}
+    assert not loaded & {"lark", "numpy.typing", "polars", "pyshark", "rich", "scapy", "textual"}
     assert "transport.rpc.rpc_layer" in ours
     assert len(ours) <= 169
 
