@@ -86,8 +86,8 @@ except SystemExit:
 AWAITING = {
     "": "",
     "import atexit; atexit.register(print, 'with handlers')": "by Python with handlers\n",
-    "import threading, time; threading.Thread(target=time.sleep, args=(0.1,)).start()": "by Python ",
-    "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()": "by Python ",
+    "import threading; threading.Thread(target=threading.main_thread().join).start()": "by Python ",
+    "import threading, time; threading.Thread(target=time.sleep, args=(600,), daemon=True).start()": "by Python ",
     "sys.settrace(lambda *_: None)": "by Python ",
     "sys.setprofile(lambda *_: None)": "by Python ",
     "if hasattr(sys, 'monitoring'): sys.monitoring.use_tool_id(5, 'one')\nelse: sys.settrace(lambda *_: None)": "by Python ",
