@@ -7,6 +7,7 @@ each begins. A `Fragment` is made when it is asked for. A stub that was not seal
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import overload
@@ -14,8 +15,8 @@ from typing import overload
 from msgspec import Struct
 
 from analyzer.core.absence import Missing
-from analyzer.core.byte_origins import NOWHERE, Source, spanned
-from analyzer.core.traced_bytes import TracedBytes
+from analyzer.core.byte_origins import NOWHERE, Source, joined_place, spanned
+from analyzer.core.traced_bytes import EMPTY, StoredBytes, TracedBytes
 
 
 class Fragment(Struct, frozen=True):
@@ -152,9 +153,34 @@ class Pdus(Sequence[Fragment]):
         if self.stops is None:
             self.known_stub = self.whole[self.bounds[0] : self.bounds[1]]
         else:
-            stubs = clear_stubs(self.stops, self.bounds)
-            self.known_stub = TracedBytes.rejoined([self.whole.view(start, stop) for start, stop in stubs])
+            self.known_stub = _joined_stub(self.whole, clear_stubs(self.stops, self.bounds))
         return self.known_stub
+
+
+class _ClearStubs(Struct, frozen=True, eq=False):
+    """A store of the clear stubs in the bytes of several PDUs, one behind the other. `places` says where each begins and ends in
+    these bytes; `starts` has where it begins among the stubs, and one more entry for the end."""
+
+    whole: TracedBytes
+    places: Sequence[tuple[int, int]]
+    starts: Sequence[int]
+
+    def read(self, position: int, length: int) -> bytes:
+        starts, part, stop = self.starts, self.whole.part, position + length
+        numbers = range(bisect_right(starts, position) - 1, bisect_left(starts, stop)) if length > 0 else ()
+        found = []
+        for number in numbers:
+            (begin, end), start = self.places[number], starts[number]
+            found.append(part(begin + max(position - start, 0), min(begin + stop - start, end)))
+        return b"".join(found)
+
+
+def _joined_stub(whole: TracedBytes, places: Sequence[tuple[int, int]]) -> TracedBytes:
+    """Returns the clear stubs that lie at these places of the bytes of all PDUs. They are joined anew at each access."""
+    if not places:
+        return EMPTY
+    store = _ClearStubs(whole, places, [0, *accumulate([end - begin for begin, end in places])])
+    return StoredBytes.from_store(store, 0, store.starts[-1], *_place_of(whole, places), whole.steps)
 
 
 # The PDUs of a message: carried alike, or not.
@@ -185,7 +211,8 @@ def stub_length_of(fragments: Fragments) -> int:
         return len(stub_of(fragments))
     if fragments.unsealed is not None or fragments.plains is not None:
         return len(fragments.stub())
-    return sum(fragments.bounds[1::2]) - sum(fragments.bounds[::2])
+    bounds = fragments.bounds
+    return bounds[1] - bounds[0] if len(bounds) == 2 else sum(bounds[1::2]) - sum(bounds[::2])
 
 
 def frame_range_of(fragments: Fragments) -> tuple[int, int] | None:
@@ -227,5 +254,14 @@ def ends_in(packed: bytes, pdus: int) -> tuple[array[int], array[int]]:
 
 def stub_place(whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> tuple[Source, int]:
     """Returns where the joined stubs of a call's PDUs were captured: a source, and their first position in it."""
-    stubs = [(whole, start, stop) for start, stop in clear_stubs(stops, bounds)]
-    return TracedBytes.place(stubs)[:2] if stubs else (NOWHERE, 0)
+    return _place_of(whole, clear_stubs(stops, bounds))
+
+
+def _place_of(whole: TracedBytes, stubs: Sequence[tuple[int, int]]) -> tuple[Source, int]:
+    """Returns where stubs at these places of the bytes of a call's PDUs were captured: a source, and their first position in it."""
+    if not stubs:
+        return NOWHERE, 0
+    first = whole.start
+    return joined_place(
+        [whole.source] * len(stubs), [first + start for start, _ in stubs], [stop - start for start, stop in stubs]
+    )
