@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 from weakref import finalize
 
@@ -61,7 +61,7 @@ class SpillFile:
 class Log:
     """A log of bytes, appended one behind the other. A position counts from the first byte, 0."""
 
-    __slots__ = ("_file", "_places", "_room", "_seen", "_starts", "_tail", "_whole", "end")
+    __slots__ = ("_file", "_places", "_room", "_seen", "_starts", "_tail", "_tail_start", "_whole", "end")
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -71,7 +71,9 @@ class Log:
         # The beginning of each segment, and its bytes or its place in the file.
         self._starts = array("q")
         self._places: list[bytes | int] = []
-        self._tail = bytearray()
+        # What was appended last, in parts, and where it begins: it is joined when it is written or read.
+        self._tail: list[bytes] = []
+        self._tail_start = 0
         # Segments that were appended whole, of which parts are read alone; the others are read as they were written.
         self._whole: set[int] = set()
         # The segment that was read last: where it begins, and its bytes. Several threads may read what nobody appends to any more:
@@ -80,23 +82,27 @@ class Log:
 
     def append(self, data: bytes) -> int:
         """Appends bytes to the log and returns their position."""
+        return self.extend((data,), len(data))
+
+    def extend(self, parts: Sequence[bytes], length: int) -> int:
+        """Appends bytes that come in parts to the log, `length` bytes in all. Returns their position."""
         position = self.end
-        if len(data) >= _SEGMENT:
+        self.end += length
+        if length >= _SEGMENT:
             self._flush()
-            self._put(position, data, whole=True)
-        else:
-            self._tail += data
-            if len(self._tail) >= _SEGMENT:
-                self.end += len(data)
-                self._flush()
-                return position
-        self.end += len(data)
+            self._put(position, b"".join(parts), whole=True)
+            return position
+        self._tail += parts
+        if self.end - self._tail_start >= _SEGMENT:
+            self._flush()
         return position
 
     def _flush(self) -> None:
+        """Writes what was appended to the log in short pieces. What is appended next begins at its end."""
         if self._tail:
-            self._put(self.end - len(self._tail), bytes(self._tail))
-            self._tail = bytearray()
+            self._put(self._tail_start, b"".join(self._tail))
+            self._tail = []
+        self._tail_start = self.end
 
     def _put(self, start: int, data: bytes, *, whole: bool = False) -> None:
         place: int | None = None
@@ -133,9 +139,11 @@ class Log:
 
     def _read(self, position: int, length: int) -> bytes:
         """Reads bytes of one segment of the log, as far as the segment goes."""
-        tail = self.end - len(self._tail)
+        tail = self._tail_start
         if position >= tail:
-            return bytes(self._tail[position - tail : position - tail + length])
+            last = b"".join(self._tail)
+            self._tail = [last]
+            return last[position - tail : position - tail + length]
         at = bisect_right(self._starts, position) - 1
         start = self._starts[at]
         first = position - start

@@ -59,7 +59,10 @@ def test_what_was_appended_is_read_back_wherever_it_lies(
 ) -> None:
     log = Log(room)
     appended = [data * times for data, times in contents]
-    places = [log.append(data) for data in appended]
+    places = []
+    for (data, times), whole in zip(contents, appended, strict=True):
+        places.append(log.extend([data] * times, len(whole)) if times > 1 else log.append(whole))
+        assert log.read(places[-1], len(whole)) == whole
     source = FrameTable.of_one(1 << 30, 1, 10, 1000)
     for place, data in zip(places, appended, strict=True):
         held, plain = (

@@ -367,8 +367,8 @@ def test_the_first_call_is_found_of_those_whose_requests_have_the_same_text(monk
     assert calls.first_by_text([2, 1, 3], "szMachine") == [2, 1, 3]
     # Parameters of a damaged case are as they are.
     log = calls.table.log
-    log._tail = log._tail.replace(b"\\\\OTHER", b"\\\\\xf3THER")
-    assert log._tail.count(b"\xf3THER") == 1
+    log._tail = [part.replace(b"\\\\OTHER", b"\\\\\xf3THER") for part in log._tail]
+    assert b"".join(log._tail).count(b"\xf3THER") == 1
     assert calls.first_by_text([1, 2, 3], "szMachine") == [1, 2]
 
 

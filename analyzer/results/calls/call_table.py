@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -368,12 +368,13 @@ class CallTable:
             start, stop = pdus.bounds
         else:
             ends = pdus.bounds.tobytes() + stops.tobytes()
-        # The bytes, where they are in memory.
-        parts += origins, whole.data if type(whole) is TracedBytes else whole
+        # The bytes, unless they are many and not in memory.
+        parts += origins, whole.data if type(whole) is TracedBytes or length <= _WRITTEN_AT_ONCE else whole
         opened = -1
         if unsealed is not None:
             opened = len(unsealed)
-            parts.append(unsealed.data if type(unsealed) is TracedBytes else unsealed)
+            is_here = type(unsealed) is TracedBytes or opened <= _WRITTEN_AT_ONCE
+            parts.append(unsealed.data if is_here else unsealed)
         parts.append(ends)
         row = (
             1 if stops is None else len(stops),
@@ -573,16 +574,11 @@ def disordered_rows(calls: CallTable) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _put(log: Log, parts: Iterable[bytes | TracedBytes], length: int) -> None:
+def _put(log: Log, parts: Sequence[bytes | TracedBytes], length: int) -> None:
     """Appends the parts of a call's bytes to the log of the table of calls; `length` is their total size."""
     if length <= _WRITTEN_AT_ONCE:
-        try:
-            joined = b"".join(parts)  # type: ignore[arg-type]
-        except TypeError:
-            pass  # some of them are not in memory
-        else:
-            log.append(joined)
-            return
+        log.extend(parts, length)  # type: ignore[arg-type]  # so few are all in memory
+        return
     for part in parts:
         if isinstance(part, bytes):
             log.append(part)

@@ -157,7 +157,7 @@ class Pdus(Sequence[Fragment]):
         return self.known_stub
 
 
-class _ClearStubs(Struct, frozen=True, eq=False):
+class _ClearStubs(Struct, frozen=True):
     """A store of the clear stubs in the bytes of several PDUs, one behind the other. `places` says where each begins and ends in
     these bytes; `starts` has where it begins among the stubs, and one more entry for the end."""
 
