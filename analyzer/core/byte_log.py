@@ -124,9 +124,7 @@ class Log:
         # Most reads lie in the segment that was read last.
         start, data = self._seen
         first = position - start
-        if first >= 0 and first + length <= len(data):
-            return data[first : first + length]
-        found = self._read(position, length)
+        found = data[first : first + length] if 0 <= first < len(data) else self._read(position, length)
         if len(found) == length:
             return found
         # They were not appended at once.

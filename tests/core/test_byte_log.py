@@ -170,6 +170,9 @@ def test_a_segment_of_short_entries_is_read_once_for_many(disk: Disk) -> None:
     disk.read.clear()
     assert [log.read(place, 3) for place in places] == [bytes([at]) * 3 for at in range(250)]
     assert disk.read == [250_000]
+    # Of what goes on in the next segment, only that is read.
+    assert log.read(places[-1], 1010) == bytes([249]) * 1000 + b"x" * 10
+    assert disk.read == [250_000, 10]
 
 
 def test_pieces_of_a_log_are_no_longer_than_a_segment(disk: Disk) -> None:
