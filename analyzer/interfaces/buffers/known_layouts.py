@@ -35,10 +35,10 @@ class KnownLayout(Struct, frozen=True, eq=False, dict=True):
 
 
 class _Known(Struct, frozen=True, eq=False):
-    """A remembered buffer of performance data: its words, the bits of them that must be equal, and its layout."""
+    """A remembered buffer of performance data: which bits of its words must be equal (`fixed`), these bits, and its layout."""
 
-    words: npt.NDArray[Any]
     fixed: npt.NDArray[Any]
+    equal: bytes
     layout: Any
 
 
@@ -72,8 +72,8 @@ class SameLayout(Generic[_Layout, _Word]):
             return None
         words = np.frombuffer(data, self._form)
         for known in of_the_size:
-            # For few words, `any` takes several times as long.
-            if not np.count_nonzero((words ^ known.words) & known.fixed):
+            # Bytes are compared several times as fast as words.
+            if (words & known.fixed).tobytes() == known.equal:
                 layout: _Layout = known.layout
                 return layout
         return None
@@ -91,7 +91,7 @@ class SameLayout(Generic[_Layout, _Word]):
             if len(self._known.get(size, ())) == self.MAX_OF_A_SIZE:
                 self._forget(size)
                 self._sizes.remove(size)
-            self._known[size] = (*self._known.get(size, ()), _Known(words, fixed, layout))
+            self._known[size] = (*self._known.get(size, ()), _Known(fixed, (words & fixed).tobytes(), layout))
             self._sizes.append(size)
             self._bytes += size
             while len(self._sizes) > self.MAX_LAYOUTS or self._bytes > self._max_bytes:
