@@ -187,7 +187,7 @@ class ServiceFacts(Value, frozen=True):
     arguments: Annotated[tuple[str, ...] | None, doc("what it is started with")]
 
 
-class CallKeys(Record, frozen=True, kw_only=True):
+class CallKeys(Record, frozen=True):
     """What every form of a call has."""
 
     number: Annotated[int, doc("number of the call, from 1, over all calls of the capture; `call` of other records")]
@@ -434,7 +434,7 @@ class Side(Value, frozen=True, kw_only=True):
         return frame_range_of(self.pdus) or (0, 0)
 
 
-class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
+class Call(CallKeys, frozen=True, tag="held-call"):
     """A remote call with its bytes. `number` is 0 until the calls are put in order.
 
     The call came over `channel`, the number of an open of a pipe or of a TCP connection. `impersonation` is the level with which
