@@ -6,12 +6,13 @@ The records of problems stand here too: those of decoded calls are found with th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import starmap
 from typing import Any
 
 from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.byte_origins import FrameExtent
@@ -52,6 +53,8 @@ from analyzer.transport.rpc.rpc_names import fault_name
 
 # Bytes of a stub that are held at once.
 _LONG = 1 << 20
+# Records of calls that are alike, which are kept.
+_MOST_ALIKE = 1 << 10
 
 
 def known_stub(side: Side, opnum: int | None) -> TracedBytes | Missing:
@@ -80,6 +83,7 @@ class CallRecords:
         self._programs = client_programs(analysis)
         self._for_json = for_json
         self._before: int | None = None
+        self._known: dict[Hashable, CallRecord] = {}
 
     @cached_property
     def _texts(self) -> buffers.TreeTexts:
@@ -141,8 +145,8 @@ class CallRecords:
         sides: tuple[SideRecord | None, SideRecord | None] = (None, None),
     ) -> CallRecord:
         """Returns the record of a call. The `Call` is only read for the few facts that need it."""
-        shared, rare, opnum, status, fault = held.shared, held.rare, held.opnum, held.status, held.fault
-        interface, time_ns, begun = shared.interface.uuid, held.time_ns, self.analysis.capture.first_time_ns
+        shared, rare, time_ns = held.shared, held.rare, held.time_ns
+        interface, begun = shared.interface.uuid, self.analysis.capture.first_time_ns
         handle, handle_uuid = _handle_of(query, held)
         counterset, registry, service = None, None, None
         if interface == perflib.INTERFACE:
@@ -152,43 +156,71 @@ class CallRecords:
             service = service_facts(call or self.analysis.calls[number - 1])
         elif interface == winreg.INTERFACE and (rare.path is not None or (rare.key is None and rare.read is None)):
             registry = registry_facts(call or self.analysis.calls[number - 1])
-        program = self._programs.between(shared.client, shared.server)
-        return CallRecord(
+        record = replace(
+            self._alike(held),
             number=number,
             time_ns=time_ns,
-            client=shared.client,
-            server=shared.server,
-            transport=shared.transport,
-            pipe=shared.pipe,
-            session=shared.session,
-            smb=held.smb,
-            auth=shared.auth,
-            interface=shared.interface,
-            syntax=shared.syntax,
-            opnum=opnum,
-            method=held.method,
             call_id=held.call_id,
             context_id=held.context_id,
-            state=held.state,
             reason=rare.reason,
-            status=status,
-            fault=fault,
             time=iso_time(time_ns),
             time_relative_ns=time_ns - begun if begun is not None else None,
             time_delta_ns=time_delta_ns,
-            status_name=status_name(interface, opnum, status) if status is not None else None,
-            fault_name=fault_name(fault) if fault is not None else None,
             latency_ns=held.latency_ns,
             handle=handle,
             handle_uuid=handle_uuid,
-            counterset=counterset,
             request=sides[0],
             response=sides[1],
-            registry=registry,
-            service=service,
-            read=self._read(rare.read, shared.server) if rare.read is not None else None,
-            program=program.name if program is not None else None,
         )
+        if counterset is None and registry is None and service is None and rare.read is None:
+            return record
+        read = self._read(rare.read, shared.server) if rare.read is not None else None
+        return replace(record, counterset=counterset, registry=registry, service=service, read=read)
+
+    def _alike(self, held: HeldCall) -> CallRecord:
+        """Returns a call record with what many calls have alike, made once for them. A record with all its keywords takes five
+        times as long as its own fields."""
+        shared, opnum, status, fault = held.shared, held.opnum, held.status, held.fault
+        key = shared, held.smb, opnum, held.method, held.state, status, fault
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) == _MOST_ALIKE:
+                self._known.clear()
+            interface, program = shared.interface.uuid, self._programs.between(shared.client, shared.server)
+            known = self._known[key] = CallRecord(
+                number=0,
+                time_ns=0,
+                client=shared.client,
+                server=shared.server,
+                transport=shared.transport,
+                pipe=shared.pipe,
+                session=shared.session,
+                smb=held.smb,
+                auth=shared.auth,
+                interface=shared.interface,
+                syntax=shared.syntax,
+                opnum=opnum,
+                method=held.method,
+                call_id=0,
+                context_id=0,
+                state=held.state,
+                reason=None,
+                status=status,
+                fault=fault,
+                time="",
+                time_relative_ns=None,
+                status_name=status_name(interface, opnum, status) if status is not None else None,
+                fault_name=fault_name(fault) if fault is not None else None,
+                latency_ns=None,
+                handle=None,
+                handle_uuid=None,
+                counterset=None,
+                request=None,
+                response=None,
+                read=None,
+                program=program.name if program is not None else None,
+            )
+        return known
 
     def _counterset(self, guid: object, server: Endpoint) -> CountersetFacts | None:
         """Returns the counterset that a PerflibV2 call asks about, for its record."""

@@ -179,7 +179,7 @@ def return_kinds_in(column: Callable[[str], Any], contexts: Sequence[Context]) -
 _METHODS = 1 << 17
 
 
-class Context(Struct, array_like=True, frozen=True):
+class Context(Struct, array_like=True, frozen=True, cache_hash=True):
     """The fields that the rows of all calls of one presentation context have in common, as a rule. One column has their number."""
 
     client: Endpoint
