@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import orjson
@@ -50,6 +50,10 @@ _LONG = 8 << 20
 _FEW_VALUES = 64
 
 
+# The values of a buffer: numbers, and the JSON of texts.
+_Values: TypeAlias = "Words | Sequence[int | bytes]"
+
+
 class _TextTemplate(Struct, frozen=True):
     """A JSON text of buffers with places for `count` values, the values of a buffer from number `first` on."""
 
@@ -57,12 +61,10 @@ class _TextTemplate(Struct, frozen=True):
     count: int
     first: int = 0
 
-    def filled(self, values: Words | Sequence[int | str]) -> Sequence[bytes]:
+    def filled(self, values: _Values) -> Sequence[bytes]:
         """Returns the text with the values of a buffer, in parts."""
         its = values[self.first : self.first + self.count]
-        if isinstance(its, np.ndarray):
-            return (self.text % tuple(its.tolist()),)
-        return (self.text % tuple([value if isinstance(value, int) else orjson.dumps(value) for value in its]),)
+        return (self.text % tuple(its.tolist() if isinstance(its, np.ndarray) else its),)
 
 
 class _Grid(Struct, frozen=True):
@@ -77,7 +79,7 @@ class _Grid(Struct, frozen=True):
     count: int
     first: int = 0
 
-    def filled(self, values: Words | Sequence[int | str]) -> Sequence[bytes]:
+    def filled(self, values: _Values) -> Sequence[bytes]:
         """Returns the text with the values of a buffer, in parts."""
         texts, step = self.texts.copy(), 2 * len(self.columns)
         table = np.asarray(values[self.first : self.first + self.count], np.uint64).reshape(-1, self.columns[-1][1])
@@ -163,9 +165,10 @@ def _perf_data_texts(data: bytes, read: PerfDataParts) -> Iterator[Sequence[byte
     layout = read.layout
     known = layout.once("json", lambda: _layout_text(data, layout))
     placed = known.placed
-    values: Words | Sequence[int | str] = read.values if placed is None else read.values[placed]
+    values: _Values = read.values if placed is None else read.values[placed]
     if read.layout.texts:
-        values = [value for at, value in enumerate(values_of(read)) if placed is None or placed[at]]
+        found = (value for at, value in enumerate(values_of(read)) if placed is None or placed[at])
+        values = [value if isinstance(value, int) else orjson.dumps(value) for value in found]
     yield (_HEADER_TEXT % DATA_HEADER.unpack_from(data),)
     for piece in known.pieces or known.pieces_of(data, layout):
         yield piece.filled(values)
