@@ -223,9 +223,10 @@ def holds_names(call: Call) -> bool:
 def _kind_of(value: Any, key: str | None, call: Call) -> BufferKind | None:
     """Returns the buffer kind of a registry value's data, by its first bytes or by the value's name."""
     response = call.response
-    if response is None or response.buffer is None or not isinstance(value, str):
+    buffer = response.buffer if response is not None else None
+    if response is None or buffer is None or not isinstance(value, str):
         return None
-    if response.buffer.data[:8] in _SIGNATURES:
+    if buffer.part(0, 8) in _SIGNATURES:
         return "winperf"
     if call.status != ERROR_SUCCESS:
         return None
