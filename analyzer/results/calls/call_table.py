@@ -373,8 +373,7 @@ class CallTable:
         opened = -1
         if unsealed is not None:
             opened = len(unsealed)
-            is_here = type(unsealed) is TracedBytes or opened <= _WRITTEN_AT_ONCE
-            parts.append(unsealed.data if is_here else unsealed)
+            parts.append(unsealed.data if type(unsealed) is TracedBytes or opened <= _WRITTEN_AT_ONCE else unsealed)
         parts.append(ends)
         row = (
             1 if stops is None else len(stops),
@@ -417,13 +416,11 @@ class CallTable:
 
     def read(self, at: int, number: int, query: QueryView | None) -> Call:
         """Makes a `Call` of a row of the table of calls, with its number and the state of its query handle."""
-        columns = self._columns.row(at)
-        context, opnum, method, call_id, context_id, state, status, fault, smb, key_number, *rest = columns[
-            :OWN_OF_CALL
-        ]
+        row = self._columns.row(at)
+        context, opnum, method, call_id, context_id, state, status, fault, smb, key_number, *rest = row[:OWN_OF_CALL]
         _, first_time, _, begin_time, _, end_time, _, last_time, place, rare_length = rest
         shared, values = self.shared.contexts[context], self.shared
-        asked, answered = columns[OWN_OF_CALL:], columns[OWN_OF_CALL + SIDE_COLUMNS :]
+        asked, answered = row[OWN_OF_CALL:], row[OWN_OF_CALL + SIDE_COLUMNS :]
         middle = asked[PARAMS_AT]
         end = middle + answered[PARAMS_AT]
         data = self.log.read(place, end + rare_length)
