@@ -40,13 +40,13 @@ def number(stated: str) -> int:
 
 
 def test_an_analysis_takes_the_limits_of_the_page() -> None:
-    """Layers ask for limits by these names; what is not met in this capture is compressed SMB, names, what waits, and traces."""
+    """Layers ask for limits by these names; what is not met in this stream is compressed SMB, names, what waits, traces, and links of senders."""
     limits = Asked()
     capture = gzip.compress((ROOT / "captures" / "n_v1_pcapng.pcapng").read_bytes())
     calls = list(stream([io.BytesIO(capture)], limits=limits))
     assert calls
     seldom = {"smb_ratio", "smb_decompressed_free", "compound", "address_names", "waiting", "waiting_bytes", "started"}
-    seldom |= {"trace_buffers", "trace_waiting", "trace_packets"}
+    seldom |= {"trace_buffers", "trace_waiting", "trace_packets", "flow_links"}
     assert limits.names | seldom == set(ABOUT)
     assert limits.values == structs.asdict(Limits())
 

@@ -144,7 +144,7 @@ CHANGING = """
     transport.smb.files.smb1_files: _Smb1FileRequest
     transport.smb.smb1_message: Smb1Block
     transport.smb.smb1_session_setup: Smb1Setup
-    transport.smb.smb2_reader: Compound Smb2Request
+    transport.smb.smb2_reader: Compound Operation Smb2Request
     transport.smb.files.smb2_files: _Smb2FileRequest
     transport.smb.smb2_session_setup: Smb2Setup
     transport.smb.smb_connection_state: ConnectionState ProblemTally SharedState
