@@ -40,7 +40,7 @@ def number(stated: str) -> int:
 
 
 def test_an_analysis_takes_the_limits_of_the_page() -> None:
-    """Layers ask for limits by these names; what is not met in this stream is compressed SMB, names, what waits, traces, and links of senders."""
+    """Layers ask for limits by these names. Here are no compressed SMB, names, traces, links of senders, and nothing waits."""
     limits = Asked()
     capture = gzip.compress((ROOT / "captures" / "n_v1_pcapng.pcapng").read_bytes())
     calls = list(stream([io.BytesIO(capture)], limits=limits))
