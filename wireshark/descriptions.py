@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from analyzer.core.error_code_names import win32_numbers
-from analyzer.interfaces.buffers.compiled_parsers import enum_names, spec_texts
+from analyzer.interfaces.buffers.ksy_descriptions import enum_names, spec_texts
 
 Node = tuple[Any, ...]
 # How filters begin, by type; a type that is not here takes the name of the one it is in, and its own.

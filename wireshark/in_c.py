@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from analyzer.interfaces.buffers.compiled_parsers import spec_texts
+from analyzer.interfaces.buffers.ksy_descriptions import spec_texts
 from wireshark.descriptions import (
     BARE,
     INTEGERS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from analyzer.interfaces.buffers.compiled_parsers import enum_names
+from analyzer.interfaces.buffers.ksy_descriptions import enum_names
 
 
 def counter_type_name(kind: int) -> str | None:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from analyzer.interfaces.buffers.ambiguous_readings import NO_STRING, offsets_of_strings
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
-from analyzer.interfaces.buffers.compiled_parsers import enum_names
+from analyzer.interfaces.buffers.ksy_descriptions import enum_names
 from analyzer.interfaces.buffers.struct_layouts import (
     COUNTER_INFO,
     COUNTERSET_INFO,

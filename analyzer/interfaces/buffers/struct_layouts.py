@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from analyzer.core.ksy_layouts import Layouts
-from analyzer.interfaces.buffers.compiled_parsers import spec_texts
+from analyzer.interfaces.buffers.ksy_descriptions import spec_texts
 from analyzer.interfaces.buffers.windows_text import counter_value
 
 _LAYOUTS = Layouts(spec_texts())

@@ -24,12 +24,10 @@ from msgspec.structs import replace
 from analyzer.core.caches import Kept
 from analyzer.core.errors import DecodeError
 from analyzer.core.output.json import Pieces
-from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces import buffers
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout, PerfDataParts, Words
 from analyzer.interfaces.buffers.perf_data_trees import BlockParts, block_parts, instances_of, values_of
 from analyzer.interfaces.buffers.struct_layouts import BLOCK, CLOCK, DATA_HEADER, Shape, planned
-from analyzer.interfaces.buffers.winperf_layout import MAX_BYTES as WINPERF_MAX_BYTES
-from analyzer.interfaces.buffers.winperf_layout import WINPERF, winperf_form, winperf_numbers
 from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.methods.perflib import COUNTERS, ERROR, SINGLE
 
@@ -145,7 +143,7 @@ def _length(tree: TreeText | None) -> int:
 
 def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> TreeText | None:
     """Returns the result of `decode_buffer` as JSON text, None if there is no such text."""
-    decoded = decode_buffer(kind, data, big_endian=big_endian)
+    decoded = buffers.decode_buffer(kind, data, big_endian=big_endian)
     try:
         text = orjson.dumps(decoded.tree)
     except TypeError:
@@ -183,8 +181,11 @@ def _layout_text(data: bytes, layout: PerfDataLayout) -> _LayoutText:
 
 def _winperf_tree(data: bytes) -> TreeText | None:
     """Returns the tree of a regular PERF_DATA_BLOCK without text among its values as JSON text, None for others."""
+    # Few captures have such blocks.
+    from analyzer.interfaces.buffers.winperf_layout import MAX_BYTES, WINPERF, winperf_form, winperf_numbers
+
     # A longer block is not known again. Form and text take 1.9 s for 7.8 MB, and the tree takes 1.3 s.
-    block = WINPERF.read(data) if len(data) <= WINPERF_MAX_BYTES else None
+    block = WINPERF.read(data) if len(data) <= MAX_BYTES else None
     if block is None:
         return None
 

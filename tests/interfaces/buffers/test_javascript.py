@@ -14,7 +14,8 @@ import pytest
 from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 
 from analyzer.interfaces.buffers.buffer_trees import SPECS, plan_for
-from analyzer.interfaces.buffers.compiled_parsers import PARSER_ERRORS, parser, spec_texts, type_of
+from analyzer.interfaces.buffers.compiled_parsers import PARSER_ERRORS, parser, type_of
+from analyzer.interfaces.buffers.ksy_descriptions import spec_texts
 from tests.interfaces.buffers.test_vectors import BAD, STUBS, VECTORS, data_of, kind_of
 
 KSY = Path(__file__).parents[3] / "ksy"

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from kaitaistruct import BytesIO, KaitaiStream
 
-from analyzer.interfaces.buffers.compiled_parsers import enum_names, parser, spec_texts
+from analyzer.interfaces.buffers.compiled_parsers import parser
+from analyzer.interfaces.buffers.ksy_descriptions import enum_names, spec_texts
 from tests.build.buffers import Counter, Instance, PerfObject, identifier, instance_header, winperf
 
 KSY = Path(__file__).parents[3] / "ksy"
@@ -121,7 +122,8 @@ def test_the_value_tables_of_the_protocol_are_complete() -> None:
 def test_parsers_leave_nothing_under_bare_names() -> None:
     code = (
         "import sys, ms_dtyp as mine\n"
-        "from analyzer.interfaces.buffers.compiled_parsers import parser, spec_texts\n"
+        "from analyzer.interfaces.buffers.compiled_parsers import parser\n"
+        "from analyzer.interfaces.buffers.ksy_descriptions import spec_texts\n"
         "before = set(sys.modules)\n"
         "found = [parser(name, 'positions') for name in spec_texts()]\n"
         "found += [parser(name, 'plain') for name in spec_texts() if not name.endswith('_stubs')]\n"

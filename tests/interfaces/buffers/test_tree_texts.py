@@ -1,5 +1,7 @@
 """Texts of trees are made once: what is kept of them, for how long, and how the text of a long buffer is cut."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +9,7 @@ import orjson
 import pytest
 
 from analyzer.core.output.json import Pieces
-from analyzer.interfaces.buffers import tree_texts
+from analyzer.interfaces.buffers import tree_texts, winperf_layout
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.tree_texts import (
     _FEW_VALUES,
@@ -37,18 +39,19 @@ def grid(rows: int, sizes: list[int]) -> Block:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Any]]:
-    """Counts calls of a function of `tree_texts`, while no layout is known from another test."""
+    """Counts calls of a function of `tree_texts` or `winperf_layout`, while no layout is known from another test."""
     forget_layouts()
 
     def counted(name: str) -> list[Any]:
-        function, found = getattr(tree_texts, name), []
+        home = tree_texts if hasattr(tree_texts, name) else winperf_layout
+        function, found = getattr(home, name), []
 
         def call(*given: Any, **named: Any) -> Any:
             made = function(*given, **named)
             found.append(made)
             return made
 
-        monkeypatch.setattr(tree_texts, name, call)
+        monkeypatch.setattr(home, name, call)
         return found
 
     return counted
@@ -61,6 +64,21 @@ def test_what_is_kept_of_texts() -> None:
     """
     assert (TreeTexts.MAX_LENGTH, TreeTexts.MAX_BYTES) == (16 << 10, 4 << 20)
     assert (_LONG, _VALUES_AT_ONCE, _FEW_VALUES) == (8 << 20, 2000, 64)
+
+
+def test_performance_data_need_no_compiled_parser() -> None:
+    """A capture of a collector has nothing else for hours."""
+    data = perf_data([grid(3, [8, 4])])
+    code = (
+        "import sys\n"
+        "from analyzer.interfaces.buffers.tree_texts import TreeTexts\n"
+        f"assert TreeTexts().tree('perf-data', bytes.fromhex('{data.hex()}'))\n"
+        "print(*[name.rpartition('.')[2] for name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600)
+    loaded = set(done.stdout.split())
+    assert "perf_data_layout" in loaded
+    assert not loaded & {"kaitaistruct", "compiled_parsers", "buffer_trees", "ambiguous_readings", "winperf_layout"}
 
 
 @pytest.mark.parametrize(("length", "is_kept"), [(100, True), (98, True), (102, False)])
@@ -141,7 +159,7 @@ def test_a_block_that_is_too_long_to_be_known_again_has_no_form(
     made = calls("winperf_form")
     data = winperf([PerfObject(5, (Counter(1, 0x10100, 8),), (Instance("a", -1, (0, 0), (7,)),))])
     for most, count in ((len(data) - 1, 0), (len(data), 1)):
-        monkeypatch.setattr(tree_texts, "WINPERF_MAX_BYTES", most)
+        monkeypatch.setattr(winperf_layout, "MAX_BYTES", most)
         assert_ready(TreeTexts(), "winperf", data)
         assert len(made) == count
 
