@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from analyzer.auth.der import unwrap_gss
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.security_types import NTLM_SIGNATURE, SearchBudget, SecurityContext, Sender, Unprotected
-from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
 from analyzer.core.caches import cached_property
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
 from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity
@@ -95,9 +93,12 @@ class TokenHandshake:
             self._chosen = "ntlm"
             self._ntlm.feed(token)
             return
+        from analyzer.auth.spnego import MECHANISMS, is_spnego
+
         if is_spnego(token):
             self._take_spnego(sender, token)
             return
+        from analyzer.auth.der import unwrap_gss
         from analyzer.auth.kerberos import is_kerberos
 
         if is_kerberos(token):
@@ -117,6 +118,8 @@ class TokenHandshake:
         raise MalformedError("neither NTLM, SPNEGO nor Kerberos", field="token", start=0)
 
     def _take_spnego(self, sender: Sender, token: bytes) -> None:
+        from analyzer.auth.spnego import is_spnego, parse_spnego
+
         self._spnego = True
         spnego = parse_spnego(token)
         if spnego.is_init:

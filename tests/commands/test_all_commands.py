@@ -162,6 +162,13 @@ def test_a_small_capture_loads_what_reads_it_and_no_more() -> None:
     assert len(ours) <= 169
 
 
+def test_a_capture_that_begins_after_the_logon_loads_nothing_that_reads_tokens() -> None:
+    loaded = modules_of("timeline", str(CAPTURES / "n_v1_midstream.pcap"))
+    assert "analyzer.auth.token_handshake" in loaded
+    readers = ("client_marks_in_tokens", "der", "kerberos", "ntlm", "spnego")
+    assert not loaded & {f"analyzer.auth.{name}" for name in readers}
+
+
 def test_readers_of_buffers_are_loaded_with_the_first_buffer() -> None:
     """All that this client asked for was refused."""
     capture = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_integrity_denied.pcap"

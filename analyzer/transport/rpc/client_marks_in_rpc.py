@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-from analyzer.auth.client_marks_in_tokens import token_marks
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
@@ -66,6 +65,8 @@ class MarkNotes:
     def token(self, channel: Channel, trailer: SecTrailer | None, data: TracedBytes, out: list[Event]) -> None:
         """Notes the marks of the client's program in a PDU that may carry an NTLM or SPNEGO token."""
         if trailer is not None:
+            from analyzer.auth.client_marks_in_tokens import token_marks  # in some captures nobody logs on
+
             _state(channel, token_marks(data.data[trailer.value], "rpc"), data, out)
 
     def lost(self) -> None:

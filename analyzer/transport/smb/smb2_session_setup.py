@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from analyzer.auth.client_marks_in_tokens import token_marks
 from analyzer.auth.token_handshake import TokenHandshake, is_first_token
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Problem
@@ -262,6 +261,8 @@ class Smb2Sessions:
         if token is None:
             setup.handshake.missed("initiator")
         elif len(token):
+            from analyzer.auth.client_marks_in_tokens import token_marks  # in some captures nobody logs on
+
             setup.handshake.feed("initiator", token.data)
             marks += token_marks(token.data, "smb")
         state.note_marks(marks, part, self._out)
