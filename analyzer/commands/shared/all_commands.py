@@ -27,6 +27,8 @@ EXIT_CODES = (
 
 def command_line(words: Iterable[str] = ()) -> typer.Typer:
     """Makes the command line with the commands that these words name, else with all: to read the options of all takes long."""
+    words = list(words)
+    named = [word for word in words if word in ABOUT]
     app = typer.Typer(
         name="pcq-analyzer",
         help=DESCRIPTION,
@@ -36,11 +38,11 @@ def command_line(words: Iterable[str] = ()) -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         cls=Group,
+        add_completion=not named,  # its options stand before a command
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    words = list(words)
-    for name in [word for word in words if word in ABOUT] or ([] if words == ["--version"] else ABOUT):
+    for name in named or ([] if words == ["--version"] else ABOUT):
         module = import_module(f"analyzer.commands.{_MODULES.get(name, name)}")
         found = getattr(module, name.replace("-", "_"))
         about = ABOUT[name]
@@ -92,9 +94,11 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-def _root(
-    show_version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
+# A name: typer reads the annotations of a function four times.
+_ShowVersion = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+]
+
+
+def _root(show_version: _ShowVersion = False) -> None:
     pass
