@@ -26,7 +26,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -208,7 +208,7 @@ class PerfDataParts(Struct, frozen=True, eq=False):
     values: Words
 
 
-class _Read(NamedTuple):
+class _Read(Struct, frozen=True, eq=False):
     """A part of a performance data layout with its values, the words in which they stand (None: not in words), and the texts among
     them."""
 

@@ -26,6 +26,7 @@ from analyzer.results.methods.winreg import (
     PERFORMANCE_KEYS,
     PREDEFINED_KEYS,
     REG_MULTI_SZ,
+    SIGNATURES,
     WinregOpnum,
 )
 from analyzer.results.records.record_types import Endpoint
@@ -66,7 +67,6 @@ def below(parent: str | None, sub_key: object) -> str | None:
     return f"{base}\\{name}" if name else base
 
 
-_SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 _OPNUMS = frozenset(WinregOpnum)
 _OPENING = (WinregOpnum.BASE_REG_OPEN_KEY, WinregOpnum.BASE_REG_CREATE_KEY)
 # Methods that name a key below the one whose handle they use.
@@ -226,7 +226,7 @@ def _kind_of(value: Any, key: str | None, call: Call) -> BufferKind | None:
     buffer = response.buffer if response is not None else None
     if response is None or buffer is None or not isinstance(value, str):
         return None
-    if buffer.part(0, 8) in _SIGNATURES:
+    if buffer.part(0, 8) in SIGNATURES:
         return "winperf"
     if call.status != ERROR_SUCCESS:
         return None

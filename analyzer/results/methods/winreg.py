@@ -7,8 +7,8 @@ NAME = "winreg"
 ERROR_SUCCESS = 0
 ERROR_MORE_DATA = 234
 REG_MULTI_SZ = 7
-# The beginning of a PERF_DATA_BLOCK, in either byte order (winperf.h).
-SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
+# The beginning of a PERF_DATA_BLOCK, in either byte order (winperf.h): PERF in UTF-16.
+SIGNATURES = (b"P\0E\0R\0F\0", b"\0P\0E\0R\0F")
 
 
 class WinregOpnum(metaclass=WireNumbers):
