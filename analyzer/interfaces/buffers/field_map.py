@@ -44,19 +44,18 @@ from analyzer.interfaces.buffers.compiled_parsers import (
 )
 from analyzer.interfaces.buffers.compiled_stubs import parse_stub
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
-from analyzer.interfaces.buffers.struct_layouts import (
-    CLOCK,
+from analyzer.interfaces.buffers.struct_layouts import CLOCK, spans
+from analyzer.interfaces.buffers.stub_decoding import Interface, Side
+from analyzer.interfaces.buffers.windows_text import utf16_length
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinPerfInstance, WinperfParts, is_plain
+from analyzer.interfaces.buffers.winperf_structs import (
     WINPERF_HEADER,
     WINPERF_INSTANCE,
     WINPERF_LENGTH,
     WINPERF_OBJECT,
     WINPERF_OBJECT_COUNTS,
     WINPERF_TOTAL,
-    spans,
 )
-from analyzer.interfaces.buffers.stub_decoding import Interface, Side
-from analyzer.interfaces.buffers.windows_text import utf16_length
-from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinPerfInstance, WinperfParts, is_plain
 from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.records.display_records import Reads, Words, number_read
 

@@ -1,8 +1,8 @@
 """Layouts of performance data, taken from the descriptions in ksy/: which fields of a structure stand where.
 
 The compiled parsers are the reference. Readers that are faster or more tolerant use these layouts. All `struct` formats of our
-buffers stand here (tests/interfaces/buffers/test_struct_layouts.py). None of them is written by hand: they follow from the
-descriptions.
+buffers stand here, and those of winperf.h in `winperf_structs` (tests/interfaces/buffers/test_struct_layouts.py). None of them is
+written by hand: they follow from the descriptions.
 """
 
 from __future__ import annotations
@@ -53,30 +53,6 @@ COUNTER_INFO = record("ms_pcq.counter_reg_info")
 STRING_TABLE = record("ms_pcq_string_table")
 STRING_HEADER = record("ms_pcq_string_table.counter_string")
 IDENTIFIER = record("ms_pcq_identifier_list.identifier")
-# winperf.h: PERF_DATA_BLOCK, PERF_OBJECT_TYPE, PERF_COUNTER_DEFINITION, PERF_INSTANCE_DEFINITION, PERF_COUNTER_BLOCK.
-WINPERF_HEADER = record(
-    "winperf",
-    *("total_byte_length", "header_length", "num_object_types", "default_object", "perf_time", "perf_freq"),
-    *("perf_time_100ns", "system_name_length", "system_name_offset"),
-)
-WINPERF_WHOLE_HEADER = record("winperf")
-WINPERF_HEADER_LENGTH = WINPERF_WHOLE_HEADER.size
-WINPERF_TOTAL = spans("winperf", "total_byte_length")
-WINPERF_CLOCKS = spans("winperf", "system_time", "perf_time", "perf_freq", "perf_time_100ns")
-_WINPERF_OBJECT = ("winperf.perf_object", "winperf.object_body")
-WINPERF_OBJECT = record(_WINPERF_OBJECT, *(name for name in names(_WINPERF_OBJECT) if not name.startswith("perf_")))
-WINPERF_OBJECT_CLOCKS = record(_WINPERF_OBJECT, "perf_time", "perf_freq")
-WINPERF_OBJECT_CLOCK_PLACES = spans(_WINPERF_OBJECT, "perf_time", "perf_freq")
-WINPERF_WHOLE_OBJECT, WINPERF_OBJECT_FIELDS = record(_WINPERF_OBJECT), names(_WINPERF_OBJECT)
-WINPERF_OBJECT_COUNTS = spans(_WINPERF_OBJECT, "total_byte_length", "num_instances")
-WINPERF_OBJECT_LENGTH = WINPERF_WHOLE_OBJECT.size
-WINPERF_DEFINITION, WINPERF_DEFINITION_FIELDS = (
-    record("winperf.counter_definition"),
-    names("winperf.counter_definition"),
-)
-_WINPERF_INSTANCE = ("winperf.instance", "winperf.instance_body")
-WINPERF_INSTANCE, WINPERF_INSTANCE_FIELDS = record(_WINPERF_INSTANCE), names(_WINPERF_INSTANCE)
-WINPERF_LENGTH = record("winperf.counter_block", "byte_length")
 
 # Wider rows are planned anew each time; the plans of a capture's countersets are few and small.
 _LONGEST_PLAN = 1024

@@ -25,8 +25,9 @@ from msgspec.structs import replace
 from analyzer.core.caches import cached_property
 from analyzer.interfaces.buffers.compiled_parsers import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Encoding, winperf_value
 from analyzer.interfaces.buffers.known_layouts import KnownLayout, SameLayout
-from analyzer.interfaces.buffers.struct_layouts import (
-    CLOCK,
+from analyzer.interfaces.buffers.struct_layouts import CLOCK, IrregularError
+from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
+from analyzer.interfaces.buffers.winperf_structs import (
     WINPERF_CLOCKS,
     WINPERF_DEFINITION,
     WINPERF_DEFINITION_FIELDS,
@@ -42,9 +43,7 @@ from analyzer.interfaces.buffers.struct_layouts import (
     WINPERF_OBJECT_LENGTH,
     WINPERF_WHOLE_HEADER,
     WINPERF_WHOLE_OBJECT,
-    IrregularError,
 )
-from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
 
 if TYPE_CHECKING:
     import numpy.typing as npt

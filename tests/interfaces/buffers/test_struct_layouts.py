@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.interfaces.buffers import struct_layouts
+from analyzer.interfaces.buffers import struct_layouts, winperf_structs
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, winperf
 
 PACKAGE = Path(struct_layouts.__file__).parents[2]
@@ -65,7 +65,8 @@ FORMATS = {
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_layout_is_that_of_its_specification(name: str) -> None:
-    assert getattr(struct_layouts, name).format.replace("16x4x", "20x") == FORMATS[name].replace("16x4x", "20x")
+    home = winperf_structs if name.startswith("WINPERF_") else struct_layouts
+    assert getattr(home, name).format.replace("16x4x", "20x") == FORMATS[name].replace("16x4x", "20x")
 
 
 def test_records_read_what_builders_wrote() -> None:
@@ -79,12 +80,12 @@ def test_records_read_what_builders_wrote() -> None:
     assert struct_layouts.IDENTIFIER.unpack(identifier("383487a6-3676-4870-a4e7-d45b30c35629", counter=3))[3] == 3
     one = PerfObject(238, (Counter(6, 0x10000, 4),), (Instance("a", 9, (1, 2), (7,)),))
     block = winperf([one], clocks=(11, 12, 13))
-    total, header, count, default, *clocks, _, _ = struct_layouts.WINPERF_HEADER.unpack_from(block)
+    total, header, count, default, *clocks, _, _ = winperf_structs.WINPERF_HEADER.unpack_from(block)
     assert (total, count, default, clocks) == (len(block), 1, -1, [11, 12, 13])
-    assert struct_layouts.WINPERF_OBJECT.unpack_from(block, header)[3] == 238
-    assert struct_layouts.WINPERF_OBJECT_CLOCKS.unpack_from(block, header) == (5000, 1000)
-    assert struct_layouts.WINPERF_DEFINITION.unpack_from(block, header + struct_layouts.WINPERF_OBJECT_LENGTH)[1] == 6
-    assert (struct_layouts.WINPERF_OBJECT_LENGTH, struct_layouts.WINPERF_HEADER_LENGTH) == (64, 88)
+    assert winperf_structs.WINPERF_OBJECT.unpack_from(block, header)[3] == 238
+    assert winperf_structs.WINPERF_OBJECT_CLOCKS.unpack_from(block, header) == (5000, 1000)
+    assert winperf_structs.WINPERF_DEFINITION.unpack_from(block, header + winperf_structs.WINPERF_OBJECT_LENGTH)[1] == 6
+    assert (winperf_structs.WINPERF_OBJECT_LENGTH, winperf_structs.WINPERF_HEADER_LENGTH) == (64, 88)
 
 
 def test_a_field_that_is_not_there_is_refused() -> None:
