@@ -295,6 +295,12 @@ def test_large_captures_of_several_hosts_are_shared(
     assert len(list(seen.then(groups))) == 1000
 
 
+@pytest.mark.parametrize(("hosts", "held", "by_connection"), [(8, 2, False), (1, 1000, True)])
+def test_a_second_pair_of_hosts_is_enough_to_begin(hosts: int, held: int, by_connection: bool) -> None:
+    seen = shard_coordinator.preview(_groups(hosts, 1, _PDU), lambda: 0.5, has_keys=False, always=True)
+    assert (seen.pays, seen.by_connection, len(seen.groups)) == (True, by_connection, held)
+
+
 # ------------------------------------------------------------------------------------------------ processes
 
 
