@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 # A block has so many rows, and fewer where these have so many bytes.
-_ROWS, _BYTES = 4096, 4 << 20
+_ROWS, _BYTES = 4096, 1 << 20
 _ROW = np.dtype([(name, f"<{form}") for name, form in FORMATS.items()])
 # A row as bytes alone: numpy moves those with columns ten times as slowly, column by column.
 _ROW_BYTES = np.dtype((np.void, _ROW.itemsize))
