@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # So many events, or so many bytes of segments, climb together. Then the code of a layer stays in the caches of the processor, and
 # so does what the events hold. Tiny calls of eight clients take a quarter more time with one event alone, a tenth more with 4,000.
-_MOST_EVENTS, _MOST_BYTES = 64, 1 << 17
+MOST_EVENTS, MOST_BYTES = 64, 1 << 17
 
 
 Feed = Callable[[Event], Iterable[Event]]
@@ -159,7 +159,7 @@ def _grouped(events: Iterable[Event]) -> Generator[Sequence[Event]]:
             group.append(event)
             if isinstance(event, SegmentBatch):
                 size += event.borders[-1]
-            if len(group) >= _MOST_EVENTS or size >= _MOST_BYTES or type(event) is BlockEnds:
+            if len(group) >= MOST_EVENTS or size >= MOST_BYTES or type(event) is BlockEnds:
                 yield group
                 group, size = [], 0
     except Exception:

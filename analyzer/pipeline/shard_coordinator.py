@@ -123,7 +123,8 @@ class Preview(Struct, frozen=True):
 
 def preview(groups: Iterator[Group], share_read: Callable[[], float], *, has_keys: bool, always: bool) -> Preview:
     """Takes as many groups of events as the preview of a capture needs. `share_read` returns which part of the capture was read.
-    `has_keys` says that encrypted messages may be decrypted. With `always`, several processes read even a small capture."""
+    `has_keys` says that encrypted messages may be decrypted. With `always`, several processes read even a small capture. Then only
+    its pairs of hosts count, and two are enough."""
     held: deque[Group] = deque()
     sizes, connections = Counter[object](), Counter[object]()
     costly = size = 0
@@ -145,6 +146,8 @@ def preview(groups: Iterator[Group], share_read: Callable[[], float], *, has_key
                 size += len(data)
                 sizes[pair_of(event.connection)] += len(data)
                 connections[event.connection.number] += len(data)
+        if always and len(sizes) > 1:
+            break
     by_connection = len(sizes) == 1
     largest = max((connections if by_connection else sizes).values(), default=0)
     pays = costly >= _LEAST_COSTLY and costly >= _LEAST_IN_ALL * share and largest <= _MOST_OF_ONE * size

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import partial
 from hashlib import sha256
-from itertools import chain, count, repeat
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.security_types import SearchBudget
 from analyzer.capture.capture_reader import ReadBound
 from analyzer.core.absence import Missing
-from analyzer.core.events import CaptureEnds, ClockSetBack, Event
+from analyzer.core.events import CaptureEnds, ClockSetBack, Event, StandsAlone
 from analyzer.core.limits import Limits
 from analyzer.core.printable_text import guid_text
 from analyzer.core.session_and_handle_numbers import Numbers
@@ -35,13 +35,13 @@ from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
-from analyzer.pipeline.layer_chain import Feed, Layer, LayerChain, parted, stream_layers
+from analyzer.pipeline.layer_chain import MOST_BYTES, MOST_EVENTS, Feed, Layer, LayerChain, stream_layers
 from analyzer.pipeline.segment_sources import own_segments
 from analyzer.results.calls.call import Call, handle_of
 from analyzer.results.calls.call_row_columns import SharedValues
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.calls.merged_call_tables import MovedCalls, blocks_of
-from analyzer.results.methods import scmr, winreg
+from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.results.reported_names.counter_name_tables import table_language
 from analyzer.transport.channel.channels import ChannelClosed, Channels, TcpChannels
 from analyzer.transport.rpc.exchange_maker import Exchange
@@ -65,6 +65,8 @@ _KEYS_GIVEN, _SERVICES_GIVEN = ("phKey", "phkResult"), ("lpServiceHandle", "lpSc
 _GUID_AT, _HANDLE_BYTES = 4, 20
 # Limits that all connections of an analysis share.
 _SHARED_LIMITS = ("opens_in_all", "smb_memory", "smb_decompressed_free", "search_tries", "search_keystream")
+# The taker of an event that each shard takes.
+_EACH = -1
 # Server and handle.
 Place = tuple[str, str]
 
@@ -82,31 +84,46 @@ class Dealer:
     def deal(self, groups: Iterable[Sequence[Event]], number: int, shard: Shard) -> Iterator[tuple[int, Event]]:
         """Feeds a worker's shard, of that number, the events that belong to it; gives those that belong to no shard, with their
         moments."""
-        counted = count(1)
-        for part in chain.from_iterable(map(parted, groups)):
-            dealt = Dealt()
-            for event, moment in zip(part, counted, strict=False):
-                match event:
-                    case StreamBatch(connection=connection, data=data, replies=replies):
-                        taker = self._shard_of(connection)
-                        self._loads[taker] += len(data) + 100 * len(replies)
-                        is_own = taker == number
-                    case (
-                        Gap(connection=connection)
-                        | Recognised(connection=connection)
-                        | StreamClosed(connection=connection)
-                    ):
-                        is_own = self._shard_of(connection) == number
-                    case ClockSetBack() | CaptureEnds() | TicketIssued():
-                        is_own = True
-                    case _:
-                        yield moment, event
-                        is_own = False
-                if is_own:
-                    dealt.append(event)
-                    dealt.moments.append(moment)
-            if dealt:
+        moments, latest, full = count(1), 0, MOST_BYTES
+        dealt = list[Event]()
+        for group in groups:
+            for event, moment in zip(group, moments, strict=False):
+                if (taker := self._taker_of(event)) is None:
+                    yield moment, event
+                if taker not in (number, _EACH):
+                    continue
+                is_alone = isinstance(event, StandsAlone)
+                if is_alone and dealt:
+                    shard.feed(dealt)
+                    dealt = []
+                # What follows an event of the shard at once may have its moment: no event of another lies between.
+                if not dealt or taker == _EACH or moment > latest + 1:
+                    dealt.append(EventMoment(moment))
+                dealt.append(event)
+                latest = moment if taker == number else 0
+                if is_alone:
+                    shard.feed(dealt)
+                    dealt = []
+            # As many climb together as in one process. A group of all events has only some of each shard.
+            if dealt and (len(dealt) >= MOST_EVENTS or self._loads[number] >= full):
                 shard.feed(dealt)
+                dealt, full = [], self._loads[number] + MOST_BYTES
+        if dealt:
+            shard.feed(dealt)
+
+    def _taker_of(self, event: Event) -> int | None:
+        """Returns the number of the shard that takes an event; `_EACH` if each does, None if none does."""
+        match event:
+            case StreamBatch():
+                taker = self._shard_of(event.connection)
+                self._loads[taker] += len(event.data.data) + 100 * len(event.replies)
+                return taker
+            case Gap() | Recognised() | StreamClosed():
+                return self._shard_of(event.connection)
+            case ClockSetBack() | CaptureEnds() | TicketIssued():
+                return _EACH
+            case _:
+                return None
 
     def _shard_of(self, connection: Connection) -> int:
         """Returns the number of a connection's shard, as every worker counts it. A new connection goes to the shard that had the
@@ -143,12 +160,11 @@ class NotedNumbers(Iterator[int]):
         return self._first + len(self.moments) - 1
 
 
-class Dealt(list[Event]):
-    """Events that were dealt to a shard, and the moment of each."""
+class EventMoment(Event, frozen=True):
+    """The event that all events which follow it, up to the next one of these, have this moment. Each group that is fed to a shard
+    begins with one."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.moments: list[int] = []
+    number: int
 
 
 class _ClockedChain(LayerChain):
@@ -159,16 +175,14 @@ class _ClockedChain(LayerChain):
         self._clock = clock
 
     def _through(self, feed: Feed, takes: Set[type[Event]], events: Sequence[Event]) -> Sequence[Event]:
-        if not isinstance(events, Dealt):  # what the end of the capture completes
-            return super()._through(feed, takes, events)
-        higher = Dealt()
-        for moment, event in zip(events.moments, events, strict=True):
+        higher = list[Event]()
+        for event in events:
             if type(event) in takes:
-                self._clock.now = moment
                 higher += feed(event)
             else:
+                if isinstance(event, EventMoment):
+                    self._clock.now = event.number
                 higher.append(event)
-            higher.moments += repeat(moment, len(higher) - len(higher.moments))
         return higher
 
 
@@ -317,21 +331,22 @@ class Shard:
         self._lessons: dict[Lesson | NameLesson, int] = {}
         self._taught = array("q")
 
-    def feed(self, dealt: Dealt) -> None:
-        """Takes events of the shard. An event that stands alone comes alone."""
-        if isinstance(dealt[-1], CaptureEnds):
-            self._ended_at = dealt.moments[-1]
-        risen = self._chain.climb(dealt)
-        assert isinstance(risen, Dealt)
-        for self._clock.now, higher in zip(risen.moments, risen, strict=True):
-            self._take(higher)
+    def feed(self, dealt: Sequence[Event]) -> None:
+        """Takes events of the shard behind their moments. An event that stands alone comes alone."""
+        assert isinstance(dealt[0], EventMoment)
+        self._clock.now = dealt[0].number
+        for higher in self._chain.climb(dealt):
+            if isinstance(higher, EventMoment):
+                self._clock.now = higher.number
+            else:
+                self._take(higher)
 
     def finish(self, read: tuple[int, int]) -> ShardFacts:
         """Ends the shard with the capture, after `read` frames and bytes; returns what it found."""
         self._clock.now = AT_END
-        for group in self._chain.finish():
-            for higher in group:
-                self._take(higher)
+        for higher in chain.from_iterable(self._chain.finish()):
+            self._has_end = True
+            self._take(higher)
         return ShardFacts(
             self._events,
             self._ended_at,
@@ -353,7 +368,6 @@ class Shard:
         return blocks_of(self._table, np.array(self._moments, np.int64), np.array(self._ends, np.int64))
 
     def _take(self, event: Event) -> None:
-        self._has_end |= self._clock.now == AT_END
         if isinstance(event, Call):
             self._add(event)
         elif isinstance(event, Exchange):
@@ -362,7 +376,7 @@ class Shard:
             if not self._has_ended:
                 self._closed.append(event.channel.number)
         elif isinstance(event, CaptureEnds):
-            self._has_ended = True
+            self._has_ended, self._ended_at = True, self._clock.now
         elif len(self._events) < _MOST_EVENTS:
             self._events.append((self._clock.now, event))
         else:
@@ -373,15 +387,15 @@ class Shard:
         self._moments.append(self._clock.now)
         self._ends.append(self._table.log.end)
         match call.interface.uuid:
+            case perflib.INTERFACE:
+                if (taught := lesson_of(call)) is not None:
+                    self._teaches(row, taught)
             case winreg.INTERFACE:
                 self._shared.handles.update(_handles_in_shard(call, _KEY_HANDLES, _KEYS_GIVEN))
                 if (lesson := _names_of(call)) is not None:
                     self._teaches(row, lesson)
             case scmr.INTERFACE:
                 self._shared.handles.update(_handles_in_shard(call, _SERVICE_HANDLES, _SERVICES_GIVEN))
-            case _:
-                if call.is_perflib and (taught := lesson_of(call)) is not None:
-                    self._teaches(row, taught)
 
     def _teaches(self, row: int, lesson: Lesson | NameLesson) -> None:
         self._taught.extend((row, self._lessons.setdefault(lesson, len(self._lessons))))

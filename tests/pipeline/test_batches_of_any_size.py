@@ -47,7 +47,7 @@ def test_frames_one_by_one_print_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     parts.clear()
     monkeypatch.setattr("analyzer.capture.capture_reader.CaptureReader", partial(CaptureReader, fast=False))
     monkeypatch.setattr("analyzer.transport.packet.block_dissector.Dissector", OneByOne)
-    monkeypatch.setattr(layer_chain, "_MOST_EVENTS", 1)
+    monkeypatch.setattr(layer_chain, "MOST_EVENTS", 1)
     assert [printed(capture) for capture in truth.handful()] == fast
     assert max(parts) == 1
 
@@ -56,7 +56,7 @@ def test_events_of_many_hosts_climb_in_groups_of_any_size(monkeypatch: pytest.Mo
     names = [capture.file for capture in truth.handful()]
     keyring = Keyring().merged(*map(keyring_of, names))
     usual = case_of(names, 1, keyring)
-    monkeypatch.setattr(layer_chain, "_MOST_BYTES", 1 << 30)
+    monkeypatch.setattr(layer_chain, "MOST_BYTES", 1 << 30)
     for most in (1, 7, 100_000):
-        monkeypatch.setattr(layer_chain, "_MOST_EVENTS", most)
+        monkeypatch.setattr(layer_chain, "MOST_EVENTS", most)
         assert case_of(names, 1, keyring) == usual

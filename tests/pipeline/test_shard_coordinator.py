@@ -4,7 +4,7 @@ import io
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,17 +16,18 @@ from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
-from analyzer.core.events import Event, Problem
+from analyzer.core.events import CaptureEnds, Event, Problem, StandsAlone
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced_bytes import untraced
 from analyzer.pipeline import shard_coordinator
 from analyzer.pipeline.case import write_case
+from analyzer.pipeline.layer_chain import MOST_EVENTS
 from analyzer.pipeline.run import analyze
-from analyzer.pipeline.shard_worker import Shard, ShardFacts, ShardTask, read_shard
+from analyzer.pipeline.shard_worker import Dealer, EventMoment, Shard, ShardFacts, ShardTask, read_shard
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.calls.merged_call_tables import CallMerger, MergedTable, MovedCalls, blocks_of
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.tcp.stream_events import Connection, StreamBatch
+from analyzer.transport.tcp.stream_events import Connection, Recognised, StreamBatch
 from tests.collect.sets import CAPTURES, keyring_of
 from tests.commands.test_all_commands import here
 from tests.truth import handful
@@ -208,6 +209,52 @@ def _calls_of(name: str) -> list[Any]:
     return list(islice(analyze([CAPTURES / name], keyring_of(name), pdus=False).calls, 60))
 
 
+# ------------------------------------------------------------------------------------------------ dealing
+
+
+class _Fed:
+    """Stands for a shard: keeps what it is fed."""
+
+    def __init__(self) -> None:
+        self.groups: list[Sequence[Event]] = []
+
+    def feed(self, dealt: Sequence[Event]) -> None:
+        self.groups.append(dealt)
+
+    def moments(self) -> dict[int, int]:
+        """The moment of each event, by its identity."""
+        found, now = {}, 0
+        for event in chain.from_iterable(self.groups):
+            if isinstance(event, EventMoment):
+                now = event.number
+            else:
+                found[id(event)] = now
+        return found
+
+
+def test_the_events_of_a_shard_come_in_order_and_in_large_groups() -> None:
+    """Two shards have every other pair of events; a problem lies between some, and a connection is recognised."""
+    events = [event for group in islice(_groups(8, 1, _PDU), 400) for event in group for _ in range(2)]
+    noise = Problem("note", "tcp", (), "")
+    connection = events[100].connection  # type: ignore[attr-defined]
+    sent = [*events[:100], noise, Recognised(connection, "smb"), *events[100:], CaptureEnds()]
+    shards = [_Fed(), _Fed()]
+    others = []
+    for number, shard in enumerate(shards):
+        groups = [sent[at : at + 64] for at in range(0, len(sent), 64)]
+        others.append(list(Dealer(2, by_connection=False).deal(groups, number, shard)))  # type: ignore[arg-type]
+    assert others == [[(101, noise)]] * 2
+    moments = [shard.moments() for shard in shards]
+    order = [(given[id(event)], at) for given in moments for at, event in enumerate(sent) if id(event) in given]
+    # No event of the other shard lies between the moment of an event and the event.
+    assert [at for _, at in sorted(order)] == sorted(at for _, at in order)
+    assert [given[id(sent[-1])] for given in moments] == [len(sent)] * 2
+    for shard in shards:
+        assert all(isinstance(group[0], EventMoment) for group in shard.groups)
+        assert all(len(group) == 2 for group in shard.groups if any(isinstance(one, StandsAlone) for one in group))
+        assert sum(len(group) < MOST_EVENTS for group in shard.groups) <= 3
+
+
 # ------------------------------------------------------------------------------------------------ when it pays
 
 
@@ -246,6 +293,12 @@ def test_large_captures_of_several_hosts_are_shared(
     seen = shard_coordinator.preview(groups, share, has_keys=True, always=False)
     assert (seen.pays, seen.by_connection) == (pays, by_connection)
     assert len(list(seen.then(groups))) == 1000
+
+
+@pytest.mark.parametrize(("hosts", "held", "by_connection"), [(8, 2, False), (1, 1000, True)])
+def test_a_second_pair_of_hosts_is_enough_to_begin(hosts: int, held: int, by_connection: bool) -> None:
+    seen = shard_coordinator.preview(_groups(hosts, 1, _PDU), lambda: 0.5, has_keys=False, always=True)
+    assert (seen.pays, seen.by_connection, len(seen.groups)) == (True, by_connection, held)
 
 
 # ------------------------------------------------------------------------------------------------ processes
