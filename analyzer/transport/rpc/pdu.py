@@ -94,13 +94,6 @@ class PduHeader(Struct, frozen=True, gc=False):
     def last(self) -> bool:
         return bool(self.flags & LAST_FRAG)
 
-    @property
-    def is_in_the_middle(self) -> bool:
-        """Whether the PDU is neither the first nor the last fragment of its request or response, and has nothing but the stub
-        behind the fields that all requests and responses have."""
-        is_plain = not self.flags & _NOT_PLAIN and not self.auth_length and self.ptype in (_REQUEST, _RESPONSE)
-        return is_plain and self.frag_length >= RESPONSE_LEN
-
 
 _LITTLE = struct.Struct("<BBBB4sHHI")
 _BIG = struct.Struct(">BBBB4sHHI")
@@ -384,6 +377,12 @@ class RawPdu(Struct, frozen=True):
         return self.piece if length == len(self.piece) else self.piece[self.start : self.start + length]
 
 
+def _may_have_alike(header: PduHeader) -> bool:
+    """Whether other PDUs may be like this one of the middle of a request or response. It has nothing behind its stub, and before
+    that only what every request and response has."""
+    return not header.auth_length and header.ptype in (_REQUEST, _RESPONSE) and header.frag_length >= RESPONSE_LEN
+
+
 class CutPdu(Struct, frozen=True):
     """The event that PDU framing loses its place: the beginning of a PDU whose rest is missing.
 
@@ -449,7 +448,7 @@ class Framer:
                         size = header.frag_length
                         if at + size > stop:
                             break
-                        if header.is_in_the_middle:
+                        if not header.flags & _NOT_PLAIN and _may_have_alike(header):
                             head, alike = data[at : at + HEADER_LEN], []
                             out.append(RawPdu(header, piece, at, batch.smb, alike))
                         else:
