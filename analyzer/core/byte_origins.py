@@ -204,14 +204,19 @@ class FrameTable(Struct, Source, frozen=True, eq=False):
         """Appends the origins of some ranges of an ordered table to `out`, in packed form. Each range lies behind the one before.
         None is empty."""
         starts, frames, offsets = self.starts, self.frame_ids, self.offsets
-        pack, rows, at = PACKED_EXTENT.pack, list[bytes](), -1
+        pack, rows = PACKED_EXTENT.pack, list[bytes]()
+        # The piece that is looked at, where it begins, and where the following one does.
+        at = start = following = -1
         for begin, end in zip(begins, ends, strict=True):
-            if at < 0 or starts[at + 1] <= begin:
+            if following <= begin:
                 at = bisect_right(starts, begin, at + 1) - 1
-            while (following := starts[at + 1]) < end:
-                rows.append(pack(frames[at], offsets[at] + begin - starts[at], following - begin))
-                begin, at = following, at + 1
-            rows.append(pack(frames[at], offsets[at] + begin - starts[at], end - begin))
+                start, following = starts[at], starts[at + 1]
+            while following < end:
+                rows.append(pack(frames[at], offsets[at] + begin - start, following - begin))
+                begin = start = following
+                at += 1
+                following = starts[at + 1]
+            rows.append(pack(frames[at], offsets[at] + begin - start, end - begin))
         out += b"".join(rows)
 
     def located_ranges(self, begins: Sequence[int], ends: Sequence[int]) -> tuple[bytes, tuple[int, int] | None]:

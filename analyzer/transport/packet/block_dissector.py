@@ -389,7 +389,7 @@ class Dissector:
         positions = np.append(runs.positions, runs.positions[-1] + runs.sizes[-1]).tolist()
         replies = batches.replies.tolist()
         begins, ends, frames = runs.data_begins.tolist(), runs.data_ends.tolist(), runs.data_frames.tolist()
-        segments = partial(columns.segments, self._ends)
+        segments, captured = partial(columns.segments, self._ends), memoryview(data)
         opens = batches.first
         for row, at, pair, ip, tcp, time_ns, latest_ns in zip(
             batches.rows(),
@@ -410,11 +410,8 @@ class Dissector:
             if not is_regular:
                 yield from self._one_by_one(held, columns, first, stop)
                 continue
-            if high - low == 1:
-                payload = data[begins[low] : ends[low]]
-            else:
-                parts = zip(begins[low:high], ends[low:high], strict=True)
-                payload = b"".join([data[begin:end] for begin, end in parts])
+            parts = zip(begins[low:high], ends[low:high], strict=True)
+            payload = b"".join([captured[begin:end] for begin, end in parts])
             position = positions[run_first]
             yield SegmentBatch(
                 src,

@@ -95,7 +95,7 @@ def waiting_order(
     own, other = begun[side, stretch], begun[1 - side, stretch]
     begins = np.where(own >= 0, _signed(columns.seq - own), 0)
     acked = np.where(other >= 0, _signed(columns.ack - other), 0)
-    if not _is_disordered(stretch, side, sizes, begins, acked):
+    if not _is_disordered(wall, side, sizes, begins, acked):
         return None
     sides = []
     for each in data:
@@ -124,15 +124,16 @@ def _signed(difference: IntArray) -> IntArray:
     return ((difference + half) & _MASK) - half
 
 
-def _is_disordered(stretch: IntArray, side: IntArray, sizes: IntArray, begins: IntArray, acked: IntArray) -> bool:
+def _is_disordered(wall: Bools, side: IntArray, sizes: IntArray, begins: IntArray, acked: IntArray) -> bool:
     """Whether TCP segments of a block are out of order: data does not continue its end's data, or an acknowledgement comes before
     its data."""
     ends = np.empty((2, len(side)), np.int64)
+    opens = np.maximum.accumulate(np.where(wall, np.arange(len(side)), 0))
     for way in (0, 1):
         mine = np.where(side == way, sizes, 0)
         # The bytes that this end sent in the stretch so far.
         before = np.cumsum(mine) - mine
-        ends[way] = before - before[np.searchsorted(stretch, stretch)]
+        ends[way] = before - before[opens]
     own, other = np.where(side == 0, ends, ends[::-1])
     return bool((((sizes > 0) & (begins != own)) | (acked > other)).any())
 

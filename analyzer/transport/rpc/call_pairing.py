@@ -238,7 +238,7 @@ class FragmentPart(Struct, frozen=True):
     """One fragment of a DCERPC call: `length` bytes of `piece` from `at` on. Its stub is `start` to `stop` of them.
 
     `plain` is what came of the stub, `step` what unsealed it; `cut` states why the fragment ends early, `bad` what is wrong
-    with it.
+    with it. `alike` says where fragments lie that follow it and are like it in all of this.
     """
 
     piece: TracedBytes
@@ -254,10 +254,15 @@ class FragmentPart(Struct, frozen=True):
     unsealed: Unprotected | None = None
     cut: str | None = None
     bad: str | None = None
+    alike: Sequence[tuple[TracedBytes, int]] = ()
 
     @property
     def data(self) -> TracedBytes:
-        return self.piece if self.length == len(self.piece) else self.piece[self.at : self.at + self.length]
+        return self.data_at(self.piece, self.at)
+
+    def data_at(self, piece: TracedBytes, at: int) -> TracedBytes:
+        """Returns the bytes of a fragment of the call like this one, at `at` of a piece."""
+        return piece if self.length == len(piece) else piece[at : at + self.length]
 
 
 class CallSide(Struct):
@@ -298,9 +303,9 @@ class CallSide(Struct):
     place: int = 0
 
     def add(self, header: PduHeader, part: FragmentPart, max_stub: int, out: list[Event]) -> int:
-        """Takes one fragment of a call's request or response. Returns how many more bytes of memory the side takes. This is
-        negative if its stub becomes longer than `max_stub` bytes and is dropped."""
-        length, piece, more = part.stop - part.start, part.piece, _FRAGMENT_COST
+        """Takes one fragment of a call's request or response, with those alike. Returns how many more bytes of memory the side
+        takes. This is negative if its stub becomes longer than `max_stub` bytes and is dropped."""
+        length, before = part.stop - part.start, self.memory
         if self.state is _EMPTY:
             self.smb = part.smb
             self.order_big = header.order == "big"
@@ -319,17 +324,20 @@ class CallSide(Struct):
             self.is_bare = self.hides_trailer = True
         elif header.ptype != _FAULT:
             self.is_bare = True
-        self.wire_length += length
-        if self.wire_length > max_stub:
-            if not self.over_limit:
-                text = f"the stub of call {header.call_id} is larger than {max_stub} bytes"
-                out.append(Problem("limit", "rpc", part.data.frames, text))
-            self.over_limit = True
-            more = -self.memory
-            self._drop(part.data)
-        elif self.pdus.add(piece, part.at, part.length, part.start, part.stop, part.plain, part.step):
-            more += len(piece.data)
-        self.memory += more
+        for piece, at in ((part.piece, part.at), *part.alike):
+            self.wire_length += length
+            if self.wire_length > max_stub:
+                data = part.data_at(piece, at)
+                if not self.over_limit:
+                    text = f"the stub of call {header.call_id} is larger than {max_stub} bytes"
+                    out.append(Problem("limit", "rpc", data.frames, text))
+                self.over_limit = True
+                self.memory = 0
+                self._drop(data)
+                continue
+            self.memory += _FRAGMENT_COST
+            if self.pdus.add(piece, at, part.length, part.start, part.stop, part.plain, part.step):
+                self.memory += len(piece.data)
         if self.state is _COMPLETE:
             # The first one's alloc_hint announces the length of the whole stub. It is a hint: a gap between first and last is no
             # loss where by it nothing is missing, and fragments are missing without a gap where it lacks at least one of them. What
@@ -338,7 +346,7 @@ class CallSide(Struct):
             is_short = there > first and hint - there >= first > 0
             is_there = there == hint > 0 or (self.damage is None and not is_short)
             self.whole = is_there and not (self.over_limit or self.has_cut)
-        return more
+        return self.memory - before
 
     def _note(self, part: FragmentPart, unsealed: Unprotected) -> None:
         """Notes the result of unsealing a fragment of a call's request or response."""

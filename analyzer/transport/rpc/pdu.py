@@ -4,7 +4,7 @@ What was lost between PDUs is stated. A direction is in sequence (the next byte 
 it seeks the next header:
 
     state         input                            output         next state
-    in sequence   the bytes of whole PDUs          RawPdu each    in sequence
+    in sequence   the bytes of whole PDUs          RawPdu each    in sequence; alike middle fragments are one RawPdu
     in sequence   a part of a PDU                  -              in sequence, the part is held
     in sequence   bytes that are no header         CutPdu         seeking
     in sequence   a gap                            CutPdu         seeking
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,6 +44,7 @@ LAST_FRAG = 0x02
 SUPPORT_HEADER_SIGN = 0x04  # in bind and alter_context; the same bit means PENDING_CANCEL in a request
 MAYBE = 0x40
 OBJECT_UUID = 0x80
+_NOT_PLAIN = FIRST_FRAG | LAST_FRAG | OBJECT_UUID
 
 
 class Ptype(metaclass=WireNumbers):
@@ -351,18 +353,34 @@ _MAX_FRAMES = 64
 
 
 class RawPdu(Struct, frozen=True):
-    """One whole DCERPC PDU: bytes of `piece` from `start` on, as many as its header states."""
+    """One whole DCERPC PDU: bytes of `piece` from `start` on, as many as its header states.
+
+    `alike` says where PDUs lie that follow it with an equal header: more fragments from the middle of the same request or response,
+    without a security trailer.
+    """
 
     header: PduHeader
     piece: TracedBytes
     start: int
     smb: SmbInfo | None
+    alike: Sequence[tuple[TracedBytes, int]] = ()
+
+    def each(self) -> Iterator[RawPdu]:
+        """Yields this framed PDU and those alike, one by one."""
+        for piece, start in ((self.piece, self.start), *self.alike):
+            yield RawPdu(self.header, piece, start, self.smb)
 
     @property
     def data(self) -> TracedBytes:
         """The bytes of this framed PDU alone."""
         length = self.header.frag_length
         return self.piece if length == len(self.piece) else self.piece[self.start : self.start + length]
+
+
+def _may_have_alike(header: PduHeader) -> bool:
+    """Whether other PDUs may be like this one of the middle of a request or response. It has nothing behind its stub, and before
+    that only what every request and response has."""
+    return not header.auth_length and header.ptype in (_REQUEST, _RESPONSE) and header.frag_length >= RESPONSE_LEN
 
 
 class CutPdu(Struct, frozen=True):
@@ -410,6 +428,8 @@ class Framer:
         if isinstance(batch, ChannelGap):
             out.append(self._gap(batch))
             return out
+        # The header of the last PDU, if others may be alike, its length, and where they lie.
+        head, size, alike = b"", 0, list[tuple[TracedBytes, int]]()
         for piece, start, stop in batch.spans:
             at = start
             while at < stop:
@@ -417,18 +437,28 @@ class Framer:
                     # Whole PDUs stay where they lie.
                     data, begun = piece.data, at
                     while stop - at >= HEADER_LEN:
+                        if head and at + size <= stop and data[at : at + HEADER_LEN] == head:
+                            alike.append((piece, at))
+                            at += size
+                            continue
                         try:
                             header = read_header(data, at)
                         except DecodeError:
                             break
-                        end = at + header.frag_length
-                        if end > stop:
+                        size = header.frag_length
+                        if at + size > stop:
                             break
-                        out.append(RawPdu(header, piece, at, batch.smb))
-                        at = end
+                        if not header.flags & _NOT_PLAIN and _may_have_alike(header):
+                            head, alike = data[at : at + HEADER_LEN], []
+                            out.append(RawPdu(header, piece, at, batch.smb, alike))
+                        else:
+                            head = b""
+                            out.append(RawPdu(header, piece, at, batch.smb))
+                        at += size
                     self._position += at - begun
                     if at == stop:
                         break
+                    head = b""
                 if batch.fresh and at == start and self.held.length and self._is_another(piece, at, stop):
                     out += self._cut_short()
                     continue

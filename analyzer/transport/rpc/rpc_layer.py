@@ -126,7 +126,7 @@ class Association:
                     if header.auth_length:
                         trailer = find_sec_trailer(header, item.piece.data, HEADER_LEN, item.start)
                     if self._pdus:
-                        out.append(self._pdu_event(from_client, item, trailer))
+                        out += [self._pdu_event(from_client, each, trailer) for each in item.each()]
                     _PDU_TYPES.get(header.ptype, Association._unknown)(self, from_client, item, trailer, out)
                 except DecodeError as error:
                     if self._pdus and trailer is None and header.auth_length:
@@ -293,10 +293,23 @@ class Association:
             bad = bad or f"auth_pad_length: {pad} bytes of padding in {stop - head.stub} bytes of stub"
             pad = 0
         if bad is not None:
-            out.append(Problem("malformed", "rpc", raw.data.frames, bad))
+            out += [Problem("malformed", "rpc", each.data.frames, bad) for each in raw.each()]
             plain, step = Missing.UNDECODABLE, ""
         part = FragmentPart(
-            piece, at, length, raw.smb, head.stub, stop - pad, plain, step, security, trailer, unsealed, None, bad
+            piece,
+            at,
+            length,
+            raw.smb,
+            head.stub,
+            stop - pad,
+            plain,
+            step,
+            security,
+            trailer,
+            unsealed,
+            None,
+            bad,
+            raw.alike,
         )
         self._fragment(from_client, header, head, part, out)
 

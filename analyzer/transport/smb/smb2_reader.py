@@ -205,7 +205,10 @@ class Smb2Reader:
             return
         operation = Operation(header, message, lead, message.start, length, transforms)
         try:
-            self._operation(operation, Compound() if header.flags & FLAG_RELATED else None)
+            if header.flags & FLAG_RESPONSE:
+                self._response(operation)
+            else:
+                self._request(operation, Compound() if header.flags & FLAG_RELATED else None)
         except DecodeError as error:
             self._decode_error(direction, message, message, error)
 
@@ -265,7 +268,11 @@ class Smb2Reader:
                 part = message.part(at, stop)
                 captured = part.stop - part.start
                 lead = part.data.lead(part.start + min(captured, LONGEST))
-                self._operation(Operation(header, part, lead, part.start, captured, transforms), compound)
+                operation = Operation(header, part, lead, part.start, captured, transforms)
+                if header.is_response:
+                    self._response(operation)
+                else:
+                    self._request(operation, compound)
             except DecodeError as error:
                 self._decode_error(direction, message, part, error)
             if step < HEADER_LEN or at + step >= message.length:
@@ -281,20 +288,18 @@ class Smb2Reader:
         else:
             self._unreadable(direction, part, str(error))
 
-    def _operation(self, operation: Operation, compound: Compound | None) -> None:
-        header, sessions = operation.header, self.sessions
-        command, flags = header.command, header.flags
-        is_response = flags & FLAG_RESPONSE
-        if is_response and header.session_id not in self._state.sessions:
-            asked = self._pending.get(header.message_id)
-            header = operation.header = _of_request(self._state, header, asked, operation.message)
-        if flags & FLAG_SIGNED and command != SESSION_SETUP and not operation.transforms.encrypted:
-            message = operation.message
+    def _check_signature(self, operation: Operation) -> None:
+        """Checks the signature of an SMB2 message that is signed and not encrypted. That of a SESSION_SETUP is no message's own."""
+        header, message, sessions = operation.header, operation.message, self.sessions
+        if header.command != SESSION_SETUP and not operation.transforms.encrypted:
             session = operation.session = sessions.get(header.session_id, message)
             operation.signature_ok = sessions.check_signature(header, message, session)
-        if is_response:
-            self._response(operation)
-            return
+
+    def _request(self, operation: Operation, compound: Compound | None) -> None:
+        header = operation.header
+        command, flags = header.command, header.flags
+        if flags & FLAG_SIGNED:
+            self._check_signature(operation)
         session_id, tree_id = header.session_id, header.tree_id
         if compound is not None:
             if flags & FLAG_RELATED:
@@ -332,12 +337,17 @@ class Smb2Reader:
         self.memory -= self._pending.pop(message_id).size
 
     def _response(self, operation: Operation) -> None:
-        header = operation.header
+        header, pending = operation.header, self._pending
+        if header.session_id not in self._state.sessions:
+            asked = pending.get(header.message_id)
+            header = operation.header = _of_request(self._state, header, asked, operation.message)
+        if header.flags & FLAG_SIGNED:
+            self._check_signature(operation)
         if header.status == STATUS_PENDING:
-            if (asked := self._state.sessions.get(header.session_id)) is not None:
-                asked.is_shown = True
+            if (named := self._state.sessions.get(header.session_id)) is not None:
+                named.is_shown = True
             return
-        request = self._pending.pop(header.message_id, None)
+        request = pending.pop(header.message_id, None)
         if request is not None:
             self.memory -= request.size
         command = _COMMANDS.get(header.command, _UNREAD)

@@ -10,18 +10,22 @@ bytes that are changed. `bind$1.key` begins a handshake with that key, `ack$2` a
 """
 
 import re
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.auth.security_types import Sender
-from analyzer.core.events import Problem
+from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.call import Side
-from analyzer.results.connection import Bound, Logon
+from analyzer.results.connection import Bound, Logon, Pdu
 from analyzer.results.security import AuthLevel
+from analyzer.transport.channel.channels import ChannelBatch
 from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.rpc import (
     ALTER,
@@ -229,3 +233,24 @@ TOLD = Told(Path(__file__).parent / "conversations.txt", said)
 @pytest.mark.parametrize("name", TOLD.words)
 def test_all_that_is_said_of_a_conversation_is_what_was_read_through(name: str) -> None:
     TOLD.holds(name)
+
+
+def in_batches(events: list[Event]) -> Iterator[Event]:
+    """The same events: what one end sends until the other does, in one batch."""
+    for _, group in groupby(events, lambda event: event.from_client if isinstance(event, ChannelBatch) else id(event)):
+        first, *others = group
+        spans = [span for event in (first, *others) if isinstance(event, ChannelBatch) for span in event.spans]
+        yield replace(first, spans=spans) if isinstance(first, ChannelBatch) else first
+
+
+@pytest.mark.parametrize("name", TOLD.words)
+def test_a_conversation_says_the_same_in_batches(name: str) -> None:
+    spoken = Spoken(TOLD.words[name])
+    alone, together = (
+        reported(events, limits=Limits(**spoken.limits))
+        for events in (spoken.talk.events, list(in_batches(spoken.talk.events)))
+    )
+    # Of fragments that are taken together, the PDUs are stated first.
+    for are_pdus in (True, False):
+        one, other = ([event for event in out if isinstance(event, Pdu) is are_pdus] for out in (alone, together))
+        assert other == one

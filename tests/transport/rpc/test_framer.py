@@ -1,6 +1,7 @@
 """The framer and the parsers of headers on their own: what each byte of a header decides, and what is stated of a loss."""
 
 from pathlib import Path
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -279,3 +280,35 @@ def test_what_was_read_of_a_pdu_does_not_change() -> None:
     for one in vars(pdu_module).values():
         if isinstance(one, type) and issubclass(one, msgspec.Struct) and one.__module__ == pdu_module.__name__:
             assert one.__struct_config__.frozen, one
+
+
+def test_fragments_from_the_middle_with_equal_headers_are_taken_together() -> None:
+    first, last = response(b"aaaa", flags=1), response(b"zzzz", flags=2)
+    middle, other = (
+        [response(stub, flags=0) for stub in (b"bbbb", b"cccc", b"dddd")],
+        response(b"eeee", flags=0, call_id=2),
+    )
+    pieces = [
+        TracedBytes.of_frame(b"".join(run), frame) for frame, run in ((1, [first, *middle]), (2, [other, last, last]))
+    ]
+    out = Framer().feed(ChannelBatch(CHANNEL, False, [(piece, 0, len(piece)) for piece in pieces], None, True))
+    assert all(isinstance(item, RawPdu) for item in out)
+    runs = [[one.data.data for one in item.each()] for item in out if isinstance(item, RawPdu)]
+    # The first and the last fragment say so in their headers, so that none is like them.
+    assert runs == [[first], middle, [other], [last], [last]]
+
+
+@pytest.mark.parametrize("held", [1, 20])
+def test_fragments_are_taken_together_up_to_one_that_is_cut(held: int) -> None:
+    one = response(b"bbbb", flags=0)
+    pieces = [TracedBytes.of_frame(data, frame) for frame, data in enumerate((one + one[:held], one[held:] + one), 1)]
+    out = Framer().feed(ChannelBatch(CHANNEL, False, [(piece, 0, len(piece)) for piece in pieces], None, True))
+    assert [[each.data.data for each in item.each()] for item in out if isinstance(item, RawPdu)] == [[one]] * 3
+
+
+@pytest.mark.parametrize(
+    "data",
+    [pdu(2, bytes(4), flags=0), pdu(3, bytes(16), flags=0), request(1, b"", flags=0, object_uuid=str(UUID(int=9)))],
+)
+def test_fragments_with_more_in_their_head_are_taken_one_by_one(data: bytes) -> None:
+    assert len(taken(Framer(), 1, data + data)) == 2
