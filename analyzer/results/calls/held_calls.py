@@ -320,7 +320,8 @@ def _joined(data: bytes, at: int, whole: int, pdus: int, ends: int) -> bytes:
     """Returns the joined clear stubs of several PDUs of a held call. `whole` is the size of the PDUs, `ends` that of the bounds
     behind them."""
     bounds, stops = ends_in(data[at + whole : at + whole + ends], pdus)
-    return b"".join([data[at + start : at + stop] for start, stop in clear_stubs(stops, bounds)])
+    view = memoryview(data)[at : at + whole]
+    return b"".join([view[start:stop] for start, stop in clear_stubs(stops, bounds)])
 
 
 def held_call_of(call: Call, *, stubs: bool = True) -> HeldCall:

@@ -180,7 +180,28 @@ def _joined_stub(whole: TracedBytes, places: Sequence[tuple[int, int]]) -> Trace
     if not places:
         return EMPTY
     store = _ClearStubs(whole, places, [0, *accumulate([end - begin for begin, end in places])])
-    return StoredBytes.from_store(store, 0, store.starts[-1], *_place_of(whole, places), whole.steps)
+    return _JoinedStub(b"", NOWHERE, 0, whole.steps, store=store, position=0, length=store.starts[-1])
+
+
+class _JoinedStub(StoredBytes, frozen=False, kw_only=True):  # type: ignore[misc]
+    """The joined clear stubs of several PDUs. Where they were captured is found on request: of most only both ends are read."""
+
+    store: _ClearStubs
+    found: tuple[Source, int] | None = None
+
+    @property
+    def _found(self) -> tuple[Source, int]:
+        if self.found is None:
+            self.found = _place_of(self.store.whole, self.store.places)
+        return self.found
+
+    @property  # type: ignore[misc]
+    def source(self) -> Source:
+        return self._found[0]
+
+    @property  # type: ignore[misc]
+    def start(self) -> int:
+        return self._found[1]
 
 
 # The PDUs of a message: carried alike, or not.
