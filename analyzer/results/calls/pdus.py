@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from operator import sub
 from typing import overload
 
 from msgspec import Struct
@@ -153,16 +154,17 @@ class Pdus(Sequence[Fragment]):
         if self.stops is None:
             self.known_stub = self.whole[self.bounds[0] : self.bounds[1]]
         else:
-            self.known_stub = _joined_stub(self.whole, clear_stubs(self.stops, self.bounds))
+            self.known_stub = _JoinedStub.from_pdus(self.whole, self.stops, self.bounds)
         return self.known_stub
 
 
 class _ClearStubs(Struct, frozen=True):
-    """A store of the clear stubs in the bytes of several PDUs, one behind the other. `places` says where each begins and ends in
-    these bytes; `starts` has where it begins among the stubs, and one more entry for the end."""
+    """A store of the clear stubs in the bytes of several PDUs, one behind the other, with the `stops` and `bounds` of `Pdus`.
+    `starts` has where each stub begins among the stubs, and one more entry for the end."""
 
     whole: TracedBytes
-    places: Sequence[tuple[int, int]]
+    stops: array[int]
+    bounds: array[int]
     starts: Sequence[int]
 
     def read(self, position: int, length: int) -> bytes:
@@ -170,38 +172,39 @@ class _ClearStubs(Struct, frozen=True):
         numbers = range(bisect_right(starts, position) - 1, bisect_left(starts, stop)) if length > 0 else ()
         found = []
         for number in numbers:
-            (begin, end), start = self.places[number], starts[number]
-            found.append(part(begin + max(position - start, 0), min(begin + stop - start, end)))
+            start = starts[number]
+            shift = (self.stops[number - 1] if number else 0) + self.bounds[2 * number] - start
+            found.append(part(shift + max(position, start), shift + min(stop, starts[number + 1])))
         return b"".join(found)
 
 
-def _joined_stub(whole: TracedBytes, places: Sequence[tuple[int, int]]) -> TracedBytes:
-    """Returns the clear stubs that lie at these places of the bytes of all PDUs. They are joined anew at each access."""
-    if not places:
-        return EMPTY
-    store = _ClearStubs(whole, places, [0, *accumulate([end - begin for begin, end in places])])
-    return _JoinedStub(b"", NOWHERE, 0, whole.steps, store=store, position=0, length=store.starts[-1])
-
-
 class _JoinedStub(StoredBytes, frozen=False, kw_only=True):  # type: ignore[misc]
-    """The joined clear stubs of several PDUs. Where they were captured is found on request: of most only both ends are read."""
+    """The joined clear stubs of several PDUs. They are joined anew at each access. Where they were captured is found on request: of
+    most only both ends are read."""
 
     store: _ClearStubs
     found: tuple[Source, int] | None = None
 
-    @property
-    def _found(self) -> tuple[Source, int]:
-        if self.found is None:
-            self.found = _place_of(self.store.whole, self.store.places)
-        return self.found
+    @classmethod
+    def from_pdus(cls, whole: TracedBytes, stops: array[int], bounds: array[int]) -> TracedBytes:
+        """Returns the joined clear stubs of several PDUs, which have these `stops` and `bounds` in their bytes."""
+        starts = [0, *accumulate(map(sub, bounds[1::2], bounds[::2]))]
+        if not starts[-1]:
+            return EMPTY
+        store = _ClearStubs(whole, stops, bounds, starts)
+        return cls(b"", NOWHERE, 0, whole.steps, store=store, position=0, length=starts[-1])
 
     @property  # type: ignore[misc]
     def source(self) -> Source:
-        return self._found[0]
+        if self.found is None:
+            self.found = stub_place(self.store.whole, self.store.stops, self.store.bounds)
+        return self.found[0]
 
     @property  # type: ignore[misc]
     def start(self) -> int:
-        return self._found[1]
+        if self.found is None:
+            self.found = stub_place(self.store.whole, self.store.stops, self.store.bounds)
+        return self.found[1]
 
 
 # The PDUs of a message: carried alike, or not.
@@ -265,11 +268,7 @@ def ends_in(packed: bytes, pdus: int) -> tuple[array[int], array[int]]:
 
 def stub_place(whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> tuple[Source, int]:
     """Returns where the joined stubs of a call's PDUs were captured: a source, and their first position in it."""
-    return _place_of(whole, clear_stubs(stops, bounds))
-
-
-def _place_of(whole: TracedBytes, stubs: Sequence[tuple[int, int]]) -> tuple[Source, int]:
-    """Returns where stubs at these places of the bytes of a call's PDUs were captured: a source, and their first position in it."""
+    stubs = clear_stubs(stops, bounds)
     if not stubs:
         return NOWHERE, 0
     first = whole.start
