@@ -18,17 +18,18 @@ _JSON_CONTROLS_BEGIN = (b"\x7f", b"\xc2", b"\xd8", b"\xe2", b"\xef", b"\xf3")
 
 
 class Pieces:
-    """JSON text too long to be held. It is made piece by piece while it is written. In a record it stands where `Raw` may."""
+    """JSON text that is made piece by piece while it is written. In a record it stands where `Raw` may."""
 
     __slots__ = ("made",)
 
     def __init__(self, made: Callable[[], Iterator[bytes]]) -> None:
-        """`made` begins the JSON text anew with each call. No piece ends within a character."""
+        """`made` begins the JSON text anew with each call, as `safe_json` leaves it. Pieces are long, so nobody looks at them
+        again."""
         self.made = made
 
 
 # Stands for `Pieces` while the rest is encoded: JSON has no such character elsewhere.
-_MARK = b"\x01"
+_MARK = Raw(b"\x01")
 
 
 def dumps(value: object) -> bytes:
@@ -39,7 +40,7 @@ def dumps(value: object) -> bytes:
     except UnicodeEncodeError:
         return _escaped(value)
     except TypeError:
-        return b"".join(_in_pieces(value))
+        return b"".join(lines((value,)))[:-1]
 
 
 # So much text is given out at once.
@@ -47,53 +48,68 @@ _AT_ONCE = 1 << 16
 
 
 def lines(records: Iterable[object]) -> Iterator[bytes]:
-    """Yields the JSON lines of records, many at a time. A record with `Pieces` comes piece by piece. If making a record fails, the
-    lines of earlier records come first."""
+    """Yields the JSON lines of records, many at a time. Long pieces of a record with `Pieces` come alone. If making a record fails,
+    the lines of earlier records come first."""
     # Into room that is there already: that takes two thirds of the time.
-    text = bytearray()
+    text, found = bytearray(), list[Pieces]()
+    encode_into = _encoder(found).encode_into
     try:
         for record in records:
             start = len(text)
             try:
-                _ENCODER.encode_into(record, text, -1)
+                encode_into(record, text, -1)
             except UnicodeEncodeError:
                 text[start:] = _escaped(record)
+                found.clear()
             except TypeError:
-                if start:
-                    yield safe_json(bytes(text[:start]))
-                text.clear()
-                yield from _in_pieces(record)
+                del text[start:]
+                raise
+            if found:
+                yield from _filled(text, start, found)
             text += b"\n"
             if len(text) >= _AT_ONCE:
-                yield safe_json(bytes(text))
-                text.clear()
+                yield _given_out(text)
     except Exception:
         if text:
-            yield safe_json(bytes(text))
+            yield _given_out(text)
         raise
     if text:
-        yield safe_json(bytes(text))
+        yield _given_out(text)
 
 
-def _in_pieces(value: object) -> Iterator[bytes]:
-    """Yields the JSON of a record like `dumps`, piece by piece if it has `Pieces`."""
-    found: list[Pieces] = []
+def _encoder(found: list[Pieces]) -> Encoder:
+    """Returns an encoder that writes a mark for each of a record's `Pieces`, and appends them to `found`."""
 
     def marked(part: object) -> Raw:
         if isinstance(part, Pieces):
             found.append(part)
-            return Raw(_MARK)
+            return _MARK
         raise TypeError(f"{type(part).__name__} in a record")
 
-    try:
-        texts = safe_json(Encoder(enc_hook=marked).encode(value)).split(_MARK)
-    except UnicodeEncodeError:
-        yield _escaped(value)
-        return
-    yield texts[0]
-    for pieces, text in zip(found, texts[1:], strict=True):
-        yield from map(safe_json, pieces.made())
-        yield text
+    return Encoder(enc_hook=marked)
+
+
+def _filled(text: bytearray, start: int, found: list[Pieces]) -> Iterator[bytes]:
+    """Puts pieces in the places of the marks in JSON text, from `start` on. Yields what is long; the rest stays in `text`."""
+    head, *tails = bytes(text[start:]).split(bytes(_MARK))
+    text[start:] = head
+    for pieces, tail in zip(found, tails, strict=True):
+        for piece in pieces.made():
+            if len(text) + len(piece) < _AT_ONCE:
+                text += piece
+                continue
+            if text:
+                yield _given_out(text)
+            yield piece
+        text += tail
+    found.clear()
+
+
+def _given_out(text: bytearray) -> bytes:
+    """Returns JSON text that was written into a room, and clears that."""
+    given = safe_json(bytes(text))
+    text.clear()
+    return given
 
 
 def _escaped(value: object) -> bytes:

@@ -12,7 +12,7 @@ result is cached.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from analyzer.core.caches import Kept
 from analyzer.core.errors import DecodeError
-from analyzer.core.output.json import Pieces
+from analyzer.core.output.json import Pieces, dumps, safe_json
 from analyzer.interfaces import buffers
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout, PerfDataParts, Words
 from analyzer.interfaces.buffers.perf_data_trees import BlockParts, block_parts, instances_of, values_of
@@ -42,8 +42,8 @@ _HEADER_TEXT = (
 
 # Texts of some thousand values are filled in at once; one for a buffer of millions would be copied again and again while it grows.
 _VALUES_AT_ONCE = 2_000
-# The text of a buffer beyond this is made while it is written: it is some three times as long.
-_LONG = 8 << 20
+# The text of a buffer beyond this is made while it is written: it is some three times as long, and is copied into no line.
+_LONG = 16 << 10
 # Below this many values an array takes longer to set up than the work takes.
 _FEW_VALUES = 64
 
@@ -125,7 +125,7 @@ class TreeTexts:
         """Returns the tree of a buffer as JSON text, None if only `decode_buffer` can make it."""
         if kind == "perf-data":
             if (read := PERF_DATA.read(data)) is not None:
-                return _perf_data_text(data, read)
+                return _tree_text(data, lambda: _perf_data_texts(data, read))
         elif kind == "winperf" and not big_endian and (tree := _winperf_tree(data)) is not None:
             return tree
         if len(data) > self.MAX_LENGTH:
@@ -151,11 +151,12 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> TreeT
     return TreeText(Raw(text), decoded.problem.alone() if decoded.problem is not None else None, decoded.notes)
 
 
-def _perf_data_text(data: bytes, read: PerfDataParts) -> TreeText:
-    """Returns the text of the tree of undamaged performance data, JSON. Of a long one nothing is made before it is asked for."""
+def _tree_text(data: bytes, made: Callable[[], Iterable[Sequence[bytes]]]) -> TreeText:
+    """Returns the text of the tree of an undamaged buffer, JSON. `made` yields it in pieces, each in parts. Of a long text nothing
+    is made before it is asked for."""
     if len(data) > _LONG:
-        return TreeText(Pieces(lambda: map(b"".join, _perf_data_texts(data, read))))
-    return TreeText(Raw(b"".join(chain.from_iterable(_perf_data_texts(data, read)))))
+        return TreeText(Pieces(lambda: map(b"".join, made())))
+    return TreeText(Raw(b"".join(chain.from_iterable(made()))))
 
 
 def _perf_data_texts(data: bytes, read: PerfDataParts) -> Iterator[Sequence[bytes]]:
@@ -166,7 +167,7 @@ def _perf_data_texts(data: bytes, read: PerfDataParts) -> Iterator[Sequence[byte
     values: _Values = read.values if placed is None else read.values[placed]
     if read.layout.texts:
         found = (value for at, value in enumerate(values_of(read)) if placed is None or placed[at])
-        values = [value if isinstance(value, int) else orjson.dumps(value) for value in found]
+        values = [value if isinstance(value, int) else dumps(value) for value in found]
     yield (_HEADER_TEXT % DATA_HEADER.unpack_from(data),)
     for piece in known.pieces or known.pieces_of(data, layout):
         yield piece.filled(values)
@@ -191,13 +192,13 @@ def _winperf_tree(data: bytes) -> TreeText | None:
 
     def make() -> list[_Piece] | None:
         form = winperf_form(data, block)
-        return list(_grouped(_templates(form))) if form is not None else None
+        return list(_grouped(_templates(safe_json(form)))) if form is not None else None
 
     pieces = block.layout.once("json", make)
     if pieces is None:
         return None
     numbers = winperf_numbers(data, block)
-    return TreeText(Raw(b"".join(chain.from_iterable([piece.filled(numbers) for piece in pieces]))))
+    return _tree_text(data, lambda: [piece.filled(numbers) for piece in pieces])
 
 
 def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
@@ -272,6 +273,8 @@ def _row_texts(heads: Sequence[bytes], shape: Shape, before: bytes) -> _Piece:
     """Returns the JSON text of instances whose values have the same sizes."""
     sizes = list(zip(shape.data_sizes, shape.sizes, strict=True))
     columns = [(size, len(list(alike))) for size, alike in groupby(sizes)]
+    # JSON has no NUL: the names of all are looked through at once.
+    heads = safe_json(b"\0".join(heads)).split(b"\0")
     count = len(heads) * len(sizes)
     if shape.texts or count < _FEW_VALUES * max(len(columns), 1):
         body = shape.json + b"]}"

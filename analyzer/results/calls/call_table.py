@@ -270,7 +270,7 @@ class CallTable:
 
     def _append(self, call: Call) -> int:
         request, response, opnum, key_number = call.request, call.response, call.opnum, call.key_number
-        parts = list[bytes | TracedBytes]()
+        parts: list[bytes | TracedBytes] = []
         begin = self.log.end
         of_request, params, rare_of_request, frames, place = self._row_of(request, begin, parts)
         of_response, params_of_response, rare_of_response, end_frames, place = self._row_of(response, place, parts)

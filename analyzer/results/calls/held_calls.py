@@ -160,7 +160,9 @@ class HeldCalls:
         base, data = self._base, self._data
         shared = self._table.shared
         contexts, smbs, texts = shared.contexts, shared.smbs, shared.texts
-        places, middles, rares = list[int](), list[int](), list[RareOfCall]()
+        places: list[int] = []
+        middles: list[int] = []
+        rares: list[RareOfCall] = []
         for call, request, response in zip(own, requests, responses, strict=True):
             place, rare = call[_PLACE] - base, call[_RARE]
             middle = place + request[_PARAMS]
@@ -170,7 +172,7 @@ class HeldCalls:
             rares.append(rare_of(data[end : end + rare]) if rare else NOTHING_RARE)
         asked = self._sides(requests, places, [few.request for few in rares])
         answered = self._sides(responses, middles, [few.response for few in rares])
-        made = list[HeldCall | None]()
+        made: list[HeldCall | None] = []
         for numbers, few, its_request, its_response in zip(own, rares, asked, answered, strict=True):
             if few is not NOTHING_RARE and not (
                 _is_plain(its_request, few.request) and _is_plain(its_response, few.response)
@@ -205,8 +207,8 @@ class HeldCalls:
         self, columns: Sequence[tuple[int, ...]], params_at: Sequence[int], rares: Sequence[RareOfSide | None]
     ) -> list[HeldSide | None]:
         """Returns one side of held calls whose bytes were read from the log."""
-        base, data, known, made = self._base, self._data, self._params, list[HeldSide | None]()
-        with_pdus = self._with_pdus
+        base, data, known, with_pdus = self._base, self._data, self._params, self._with_pdus
+        made: list[HeldSide | None] = []
         for of_side, place, rare in zip(columns, params_at, rares, strict=True):
             missing, stub_length, wire_length, flags, kind, start, stop, at, origins, whole, params, *of_stub = of_side
             if missing < 0:
@@ -320,7 +322,8 @@ def _joined(data: bytes, at: int, whole: int, pdus: int, ends: int) -> bytes:
     """Returns the joined clear stubs of several PDUs of a held call. `whole` is the size of the PDUs, `ends` that of the bounds
     behind them."""
     bounds, stops = ends_in(data[at + whole : at + whole + ends], pdus)
-    return b"".join([data[at + start : at + stop] for start, stop in clear_stubs(stops, bounds)])
+    view = memoryview(data)[at : at + whole]
+    return b"".join([view[start:stop] for start, stop in clear_stubs(stops, bounds)])
 
 
 def held_call_of(call: Call, *, stubs: bool = True) -> HeldCall:

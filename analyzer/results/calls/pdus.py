@@ -10,12 +10,13 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from operator import sub
 from typing import overload
 
 from msgspec import Struct
 
 from analyzer.core.absence import Missing
-from analyzer.core.byte_origins import NOWHERE, Source, joined_place, spanned
+from analyzer.core.byte_origins import NOWHERE, FrameExtent, Source, joined_place, spanned
 from analyzer.core.traced_bytes import EMPTY, StoredBytes, TracedBytes
 
 
@@ -153,16 +154,17 @@ class Pdus(Sequence[Fragment]):
         if self.stops is None:
             self.known_stub = self.whole[self.bounds[0] : self.bounds[1]]
         else:
-            self.known_stub = _joined_stub(self.whole, clear_stubs(self.stops, self.bounds))
+            self.known_stub = _joined_stub(self.whole, self.stops, self.bounds)
         return self.known_stub
 
 
 class _ClearStubs(Struct, frozen=True):
-    """A store of the clear stubs in the bytes of several PDUs, one behind the other. `places` says where each begins and ends in
-    these bytes; `starts` has where it begins among the stubs, and one more entry for the end."""
+    """A store of the clear stubs in the bytes of several PDUs, one behind the other, with the `stops` and `bounds` of `Pdus`.
+    `starts` has where each stub begins among the stubs, and one more entry for the end."""
 
     whole: TracedBytes
-    places: Sequence[tuple[int, int]]
+    stops: array[int]
+    bounds: array[int]
     starts: Sequence[int]
 
     def read(self, position: int, length: int) -> bytes:
@@ -170,17 +172,36 @@ class _ClearStubs(Struct, frozen=True):
         numbers = range(bisect_right(starts, position) - 1, bisect_left(starts, stop)) if length > 0 else ()
         found = []
         for number in numbers:
-            (begin, end), start = self.places[number], starts[number]
-            found.append(part(begin + max(position - start, 0), min(begin + stop - start, end)))
+            start = starts[number]
+            shift = (self.stops[number - 1] if number else 0) + self.bounds[2 * number] - start
+            found.append(part(shift + max(position, start), shift + min(stop, starts[number + 1])))
         return b"".join(found)
 
 
-def _joined_stub(whole: TracedBytes, places: Sequence[tuple[int, int]]) -> TracedBytes:
-    """Returns the clear stubs that lie at these places of the bytes of all PDUs. They are joined anew at each access."""
-    if not places:
+class _ClearStubsSource(Source):
+    """The source of the joined clear stubs of several PDUs. Where they were captured is found on request: of most only both ends
+    are read."""
+
+    __slots__ = ("_bounds", "_place", "_stops", "_whole")
+
+    def __init__(self, whole: TracedBytes, stops: array[int], bounds: array[int]) -> None:
+        self._whole, self._stops, self._bounds = whole, stops, bounds
+        self._place: tuple[Source, int] | None = None
+
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
+        if self._place is None:
+            self._place = stub_place(self._whole, self._stops, self._bounds)
+        source, first = self._place
+        return source.extents(first + start, first + stop)
+
+
+def _joined_stub(whole: TracedBytes, stops: array[int], bounds: array[int]) -> TracedBytes:
+    """Returns the joined clear stubs of several PDUs. They are joined anew at each access."""
+    starts = [0, *accumulate(map(sub, bounds[1::2], bounds[::2]))]
+    if not starts[-1]:
         return EMPTY
-    store = _ClearStubs(whole, places, [0, *accumulate([end - begin for begin, end in places])])
-    return StoredBytes.from_store(store, 0, store.starts[-1], *_place_of(whole, places), whole.steps)
+    store, source = _ClearStubs(whole, stops, bounds, starts), _ClearStubsSource(whole, stops, bounds)
+    return StoredBytes.from_store(store, 0, starts[-1], source, 0, whole.steps)
 
 
 # The PDUs of a message: carried alike, or not.
@@ -244,11 +265,7 @@ def ends_in(packed: bytes, pdus: int) -> tuple[array[int], array[int]]:
 
 def stub_place(whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> tuple[Source, int]:
     """Returns where the joined stubs of a call's PDUs were captured: a source, and their first position in it."""
-    return _place_of(whole, clear_stubs(stops, bounds))
-
-
-def _place_of(whole: TracedBytes, stubs: Sequence[tuple[int, int]]) -> tuple[Source, int]:
-    """Returns where stubs at these places of the bytes of a call's PDUs were captured: a source, and their first position in it."""
+    stubs = clear_stubs(stops, bounds)
     if not stubs:
         return NOWHERE, 0
     first = whole.start

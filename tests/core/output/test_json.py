@@ -67,12 +67,22 @@ def test_any_value_goes_there_and_back(value: Any) -> None:
 
 
 def test_a_text_in_pieces_stands_where_it_would_whole() -> None:
-    pieces = Pieces(lambda: iter([b'{"a":', b'["\xc2\x85",1]', b"}"]))
+    pieces = Pieces(lambda: iter([b'{"a":', b'["\\u0085",1]', b"}"]))
     for name in ("x", "\ud800"):
         whole = line(sample(name, Raw(b'{"a":["\\u0085",1]}')))
         assert dumps(sample(name, pieces)) + b"\n" == whole
         assert b"".join(lines([sample(name), sample(name, pieces)])) == line(sample(name)) + whole
-    assert len(list(lines([sample("x", pieces)]))) == 6
+
+
+def test_a_long_piece_comes_alone_and_short_ones_with_what_is_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long piece is given out as it was made: it is not copied, and nothing is sought in it."""
+    long = b'"' + b"\x7f" * 500 + b'"'
+    pieces = Pieces(lambda: iter([b"[1", b",2,", long, b",3", b"]"]))
+    first, last = line(sample("x")), line(sample("x", Raw(b"[4]"))).partition(b"[4]")
+    monkeypatch.setattr(module, "_AT_ONCE", 500)
+    made = list(lines([sample("x"), sample("x", pieces)]))
+    assert made == [first + last[0] + b"[1,2,", long, b",3]" + last[2]]
+    assert made[1] is long
 
 
 @given(st.lists(st.sampled_from(["x", "\u0085", "\ud800", "\x7f", "é" * 50, None]), max_size=12), st.integers(1, 2000))

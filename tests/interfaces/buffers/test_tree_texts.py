@@ -19,6 +19,7 @@ from analyzer.interfaces.buffers.tree_texts import (
     _grouped,
     _TextTemplate,
 )
+from analyzer.results.buffer_kinds import BufferKind
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, wide, winperf
 from tests.build.layouts import forget_layouts
 from tests.interfaces.buffers.test_perf_data_layout import assert_ready
@@ -35,6 +36,15 @@ def grid(rows: int, sizes: list[int]) -> Block:
     return Block(
         6, ids=tuple(range(len(sizes))), instances=tuple((f"i%d{row}", row) for row in range(rows)), values=values
     )
+
+
+def controls(kind: BufferKind) -> bytes:
+    """Returns a buffer whose texts have control characters that JSON allows, and lines of this program escape."""
+    if kind == "winperf":
+        instance = Instance("\x7f\u202e", -1, (0, 0), (7,))
+        return winperf([PerfObject(5, (Counter(1, 0x10100, 8),), (instance,))])
+    named = Block(6, ids=(1,), instances=(("\x7f\u202e", 1),), values=((eight(7),),))
+    return perf_data([named, Block(1, values=((wide("\u2028\x85"),),))])
 
 
 @pytest.fixture
@@ -60,10 +70,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Any]]:
 def test_what_is_kept_of_texts() -> None:
     """16 KB: the metadata of the largest counterset of Windows; 4 MB: those of some thousand countersets with their texts.
 
-    A text beyond 8 MB of buffer is made while it is written; 2,000 values a piece keep pieces at some 100 KB.
+    A text beyond 16 KB of buffer is made while it is written; 2,000 values a piece keep pieces at some 100 KB.
     """
     assert (TreeTexts.MAX_LENGTH, TreeTexts.MAX_BYTES) == (16 << 10, 4 << 20)
-    assert (_LONG, _VALUES_AT_ONCE, _FEW_VALUES) == (8 << 20, 2000, 64)
+    assert (_LONG, _VALUES_AT_ONCE, _FEW_VALUES) == (16 << 10, 2000, 64)
 
 
 def test_performance_data_need_no_compiled_parser() -> None:
@@ -231,9 +241,11 @@ def test_of_a_long_buffer_nothing_is_made_before_it_is_asked_for(
     assert len(made) == 1
 
 
-def test_only_the_text_of_a_long_buffer_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = perf_data([grid(30, [8, 4])])
+@pytest.mark.parametrize("kind", ["perf-data", "winperf"])
+def test_only_the_text_of_a_long_buffer_is_made_in_pieces(kind: BufferKind, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = controls(kind)
     for most, in_pieces in ((len(data), False), (len(data) - 1, True)):
         monkeypatch.setattr(tree_texts, "_LONG", most)
-        tree = TreeTexts().tree("perf-data", data)
-        assert isinstance(tree.text, Pieces) == in_pieces
+        trees = TreeTexts()
+        assert_ready(trees, kind, data)
+        assert isinstance(trees.tree(kind, data).text, Pieces) == in_pieces
