@@ -163,8 +163,8 @@ class _ClearStubs(Struct, frozen=True):
     `starts` has where each stub begins among the stubs, and one more entry for the end."""
 
     whole: TracedBytes
-    stops: array[int]
-    bounds: array[int]
+    stops: Sequence[int]
+    bounds: Sequence[int]
     starts: Sequence[int]
 
     def read(self, position: int, length: int) -> bytes:
