@@ -10,7 +10,6 @@ from kaitaistruct import BytesIO, KaitaiStream
 from msgspec import Struct
 
 from analyzer.core.errors import DecodeError
-from analyzer.interfaces.buffers.ambiguous_readings import check_strings, id_paddings, string_table_base
 from analyzer.interfaces.buffers.compiled_parsers import (
     PARSER_ERRORS,
     Encoding,
@@ -28,7 +27,6 @@ from analyzer.interfaces.buffers.compiled_parsers import (
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.perf_data_trees import perf_data_tree
 from analyzer.interfaces.buffers.windows_text import without_unpaired
-from analyzer.interfaces.buffers.winperf_layout import WINPERF, winperf_tree
 from analyzer.results.buffer_kinds import BufferKind
 
 KINDS: tuple[BufferKind, ...] = get_args(BufferKind)
@@ -84,6 +82,8 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> ParsePla
     if kind == "guids":
         return ParsePlan(kind, data, (bool(big_endian),), Encoding(bool(big_endian)), ())
     if kind == "perf-data":
+        from analyzer.interfaces.buffers.ambiguous_readings import id_paddings  # buffers of winperf have one reading
+
         paddings, notes = id_paddings(data)
         return ParsePlan(kind, data, (paddings,), Encoding(), tuple(notes))
     if kind == "winperf":
@@ -92,6 +92,8 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> ParsePla
     arguments: tuple[Any, ...] = ()
     notes = []
     if kind == "string-table":
+        from analyzer.interfaces.buffers.ambiguous_readings import check_strings, string_table_base
+
         base, notes = string_table_base(data)
         arguments = (base,)
         check_strings(data, base)
@@ -113,6 +115,8 @@ def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = No
     """Decodes a buffer of a call to a tree. Damage does not raise: it is the `problem`, and the tree has everything before it."""
     tree = perf_data_tree(data) if kind == "perf-data" else None
     if kind == "winperf" and not big_endian:
+        from analyzer.interfaces.buffers.winperf_layout import winperf_tree  # few captures have both generations
+
         tree = winperf_tree(data)
     if tree is not None:
         return BufferDecode(kind, tree, len(data), None, ())
@@ -124,8 +128,11 @@ def find_damage(kind: BufferKind, data: bytes, *, big_endian: bool | None = None
     needed."""
     if kind == "perf-data" and PERF_DATA.read(data) is not None:
         return None
-    if kind == "winperf" and not big_endian and WINPERF.read(data) is not None:
-        return None
+    if kind == "winperf" and not big_endian:
+        from analyzer.interfaces.buffers.winperf_layout import WINPERF
+
+        if WINPERF.read(data) is not None:
+            return None
     if len(data) > _SHORT:
         return decode_buffer(kind, data, big_endian=big_endian).problem
     return _known_damage(kind, data, big_endian)
