@@ -286,30 +286,16 @@ class Association:
                 if unsealed.body is not None:
                     plain = unsealed.body[: stop - pad - head.stub] if 0 < pad <= stop - head.stub else unsealed.body
                     step = security.step
-        bad = None
-        if self._security.held:
-            bad = _contradiction(self._calls.pending.get(header.call_id), header, trailer)
+        bad = _contradiction(self._calls.pending.get(header.call_id), header, trailer) if self._security.held else None
         if pad > stop - head.stub:
             bad = bad or f"auth_pad_length: {pad} bytes of padding in {stop - head.stub} bytes of stub"
-            pad = 0
+        else:
+            stop -= pad
         if bad is not None:
             out += [Problem("malformed", "rpc", each.data.frames, bad) for each in raw.each()]
             plain, step = Missing.UNDECODABLE, ""
         part = FragmentPart(
-            piece,
-            at,
-            length,
-            raw.smb,
-            head.stub,
-            stop - pad,
-            plain,
-            step,
-            security,
-            trailer,
-            unsealed,
-            None,
-            bad,
-            raw.alike,
+            piece, at, length, raw.smb, head.stub, stop, plain, step, security, trailer, unsealed, None, bad, raw.alike
         )
         self._fragment(from_client, header, head, part, out)
 
