@@ -188,7 +188,7 @@ BY_IDENTITY = """
     core.traced_bytes: _PartStore
     interfaces.buffers.value_rows: PerfColumns
     interfaces.buffers.tree_texts: _LayoutText
-    interfaces.buffers.perf_data_layout: Grid PerfDataLayout PerfDataParts Singles
+    interfaces.buffers.perf_data_layout: Grid PerfDataLayout PerfDataParts Singles _Read
     interfaces.buffers.winperf_layout: WinperfLayout WinperfParts
     interfaces.buffers.known_layouts: KnownLayout _Known
     interfaces.call_contents.bound_answers: Binding
