@@ -304,7 +304,7 @@ class Association:
     ) -> None:
         if header.ptype == _REQUEST:
             if self._marks.awaits_calls and from_client != self._swapped and header.flags & FIRST_FRAG:
-                self._marks.request(self._channel, header, head, part.piece, part.start, out)
+                self._marks.request(self._channel, header, head, part.piece, part.at, out)
             self._calls.request(header, head, part, out)
         elif head.status is not None and self._answers_offer(header):
             why = fault_words(head.status)

@@ -10,6 +10,7 @@ from analyzer.results.connection import Bound, ClientMarks, Logon, Pdu
 from analyzer.transport.channel.channels import ChannelBatch, ChannelGap
 from analyzer.transport.rpc.exchange_maker import Exchange
 from tests.build.rpc import (
+    CHANNEL,
     PCQ,
     WINREG,
     Conversation,
@@ -169,3 +170,11 @@ def test_a_gap_leaves_everything_before_it_whole_and_invents_nothing(at, known):
             if other.state != "complete":
                 assert other.reason
     assert any(isinstance(event, Problem) and event.kind == "gap" for event in stated)
+
+
+def test_marks_of_the_first_calls_name_the_frames_of_these_calls_in_one_piece():
+    sent = [bind(), *(request(3, bytes(40), call_id=call_id) for call_id in (2, 3, 4))]
+    piece = TracedBytes.join(TracedBytes.of_frame(data, frame) for frame, data in enumerate(sent, 1))
+    found = reported([ChannelBatch(CHANNEL, True, [(piece, 0, len(piece))], None, True)])
+    marks = [event for event in found if isinstance(event, ClientMarks)]
+    assert [event.frames for event in marks] == [(1,), (3,), (4,)]
