@@ -31,6 +31,7 @@ from analyzer.capture.capture_reader import CaptureReader
 from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import Limits
+from analyzer.core.output.json import dumps
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer, plan_for
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
 from analyzer.interfaces.buffers.tree_texts import TreeTexts
@@ -135,12 +136,12 @@ def decoding(rounds: int, scale: float = 1.0) -> list[str]:
             "rows from the plain parser": lambda data=data: plain_perf_data_rows(data),  # type: ignore[misc]
             "rows": lambda data=data: _first(perf_data_rows, data),  # type: ignore[misc]
             "tree": lambda data=data: _first(partial(decode_buffer, "perf-data"), data),  # type: ignore[misc]
-            "tree as JSON, of a layout met before": lambda data=data, trees=trees: trees.tree("perf-data", data),  # type: ignore[misc]
+            "tree as JSON, of a layout met before": lambda data=data, trees=trees: tree_json(trees, data),  # type: ignore[misc]
             "columns": lambda data=data: _first(perf_data_columns, data),  # type: ignore[misc]
             "columns of a layout met before": lambda data=data, again=again: again.read(data),  # type: ignore[misc]
         }
         count = _checked(data, again)
-        trees.tree("perf-data", data)
+        tree_json(trees, data)
         times: dict[str, list[float]] = {name: [] for name in decoders}
         for _ in range(rounds):
             for name, decoder in decoders.items():
@@ -153,6 +154,13 @@ def decoding(rounds: int, scale: float = 1.0) -> list[str]:
         "|---|" + "---|" * len(made),
         *(f"| {name} | {' | '.join(row)} |" for name, row in cells.items()),
     ]
+
+
+def tree_json(trees: TreeTexts, data: bytes) -> bytes:
+    """The JSON text of a buffer's tree, whole: that of a long buffer is made while it is written."""
+    tree = trees.tree("perf-data", data)
+    assert tree is not None
+    return dumps(tree.text)
 
 
 def _first(decoder: Callable[[bytes], object], data: bytes) -> object:
