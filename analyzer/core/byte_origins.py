@@ -204,7 +204,8 @@ class FrameTable(Struct, Source, frozen=True, eq=False):
         """Appends the origins of some ranges of an ordered table to `out`, in packed form. Each range lies behind the one before.
         None is empty."""
         starts, frames, offsets = self.starts, self.frame_ids, self.offsets
-        pack, rows = PACKED_EXTENT.pack, list[bytes]()
+        pack = PACKED_EXTENT.pack
+        rows: list[bytes] = []
         # The piece that is looked at, where it begins, and where the following one does.
         at = start = following = -1
         for begin, end in zip(begins, ends, strict=True):

@@ -87,7 +87,7 @@ class LayerChain:
     def _through(self, feed: Feed, takes: Set[type[Event]], events: Sequence[Event]) -> Sequence[Event]:
         """Feeds one layer those events of a group that it takes; returns what it yields, and the other events, in order. If the
         layer fails, the events before the failure climb first."""
-        higher = list[Event]()
+        higher: list[Event] = []
         try:
             for event in events:
                 if type(event) in takes:
@@ -100,7 +100,7 @@ class LayerChain:
 
     def _climb_parted(self, events: Sequence[Event], first: int) -> Sequence[Event]:
         """Feeds a group of events to the layer `first` and those above it. An event that stands alone climbs alone."""
-        out = list[Event]()
+        out: list[Event] = []
         for part in parted(events):
             out += self.climb(part, first)
             if self._failure is not None:

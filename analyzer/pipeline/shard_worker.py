@@ -85,7 +85,7 @@ class Dealer:
         """Feeds a worker's shard, of that number, the events that belong to it; gives those that belong to no shard, with their
         moments."""
         moments, latest, full = count(1), 0, MOST_BYTES
-        dealt = list[Event]()
+        dealt: list[Event] = []
         for group in groups:
             for event, moment in zip(group, moments, strict=False):
                 if (taker := self._taker_of(event)) is None:
@@ -175,7 +175,7 @@ class _ClockedChain(LayerChain):
         self._clock = clock
 
     def _through(self, feed: Feed, takes: Set[type[Event]], events: Sequence[Event]) -> Sequence[Event]:
-        higher = list[Event]()
+        higher: list[Event] = []
         for event in events:
             if type(event) in takes:
                 higher += feed(event)

@@ -429,7 +429,8 @@ class Framer:
             out.append(self._gap(batch))
             return out
         # The header of the last PDU, if others may be alike, its length, and where they lie.
-        head, size, alike = b"", 0, list[tuple[TracedBytes, int]]()
+        head, size = b"", 0
+        alike: list[tuple[TracedBytes, int]] = []
         for piece, start, stop in batch.spans:
             at = start
             while at < stop:
