@@ -19,6 +19,12 @@ def bytes_at(data: bytes, at: npt.NDArray[np.int64], size: int) -> npt.NDArray[n
     return places[at].view(np.uint8).reshape(-1, size)
 
 
+def whole_rows(size: int) -> np.dtype[np.void]:
+    """Returns the type of an array of rows of `size` bytes. numpy moves such rows ten times as fast as rows with columns, which it
+    moves column by column."""
+    return np.dtype((np.void, size))
+
+
 def distinct(values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
     """Returns the different values of an array, sorted. numpy.unique loads numpy.ma for this, a tenth of our start."""
     ordered = np.sort(values)

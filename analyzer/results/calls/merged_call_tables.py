@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct, msgpack
 from msgspec.structs import replace
 
-from analyzer.core.array_functions import distinct, first_places
+from analyzer.core.array_functions import distinct, first_places, whole_rows
 from analyzer.core.events import Event
 from analyzer.results.calls.call import AuthFacts
 from analyzer.results.calls.call_row_columns import (
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 # A block has so many rows, and fewer where these have so many bytes.
 _ROWS, _BYTES = 4096, 1 << 20
 _ROW = np.dtype([(name, f"<{form}") for name, form in FORMATS.items()])
-# A row as bytes alone: numpy moves those with columns ten times as slowly, column by column.
-_ROW_BYTES = np.dtype((np.void, _ROW.itemsize))
+_WHOLE_ROW = whole_rows(_ROW.itemsize)
 _SIDES = ("request", "response")
 _ENCODER = msgpack.Encoder()
 _Rows: TypeAlias = "npt.NDArray[Any]"
@@ -135,11 +134,11 @@ class CallMerger:
     def _put(self, parts: Sequence[_Part]) -> MergedRows:
         order = np.argsort(np.concatenate([part.moments for part in parts]), kind="stable")
         origins = np.concatenate([np.full(len(part.rows), at) for at, part in enumerate(parts)])[order]
-        row_bytes, begins, ends, numbers = (
+        whole, begins, ends, numbers = (
             np.concatenate([getattr(part, name) for part in parts])[order]
             for name in ("rows", "begins", "ends", "numbers")
         )
-        rows = row_bytes.view(_ROW)
+        rows = whole.view(_ROW)
         lengths = ends - begins
         tables = np.array([part.table for part in parts])[origins]
         rares = self._rares(rows, parts, origins, begins, ends)
@@ -364,7 +363,7 @@ class _WaitingTable:
             block = next(self._blocks, None)
             if block is None:
                 return False
-            ends, rows = np.frombuffer(block.ends, np.int64), np.frombuffer(block.rows, _ROW_BYTES)
+            ends, rows = np.frombuffer(block.ends, np.int64), np.frombuffer(block.rows, _WHOLE_ROW)
             begins = np.concatenate([np.array([block.begin], np.int64), ends[:-1]])
             moments, numbers = np.frombuffer(block.moments, np.int64), np.arange(len(rows)) + self._count
             self._part = _Part(self._table, moments, rows, begins, ends, numbers, block.begin, memoryview(block.log))

@@ -51,6 +51,7 @@ from analyzer.transport.rpc.pdu import (
     PduHeader,
     Ptype,
     SecTrailer,
+    pdu_bytes,
 )
 from analyzer.transport.rpc.presentations import Presentation
 from analyzer.transport.rpc.security_table import Security
@@ -258,11 +259,7 @@ class FragmentPart(Struct, frozen=True):
 
     @property
     def data(self) -> TracedBytes:
-        return self.data_at(self.piece, self.at)
-
-    def data_at(self, piece: TracedBytes, at: int) -> TracedBytes:
-        """Returns the bytes of a fragment of the call like this one, at `at` of a piece."""
-        return piece if self.length == len(piece) else piece[at : at + self.length]
+        return pdu_bytes(self.piece, self.at, self.length)
 
 
 class CallSide(Struct):
@@ -327,7 +324,7 @@ class CallSide(Struct):
         for piece, at in ((part.piece, part.at), *part.alike):
             self.wire_length += length
             if self.wire_length > max_stub:
-                data = part.data_at(piece, at)
+                data = pdu_bytes(piece, at, part.length)
                 if not self.over_limit:
                     text = f"the stub of call {header.call_id} is larger than {max_stub} bytes"
                     out.append(Problem("limit", "rpc", data.frames, text))

@@ -373,8 +373,12 @@ class RawPdu(Struct, frozen=True):
     @property
     def data(self) -> TracedBytes:
         """The bytes of this framed PDU alone."""
-        length = self.header.frag_length
-        return self.piece if length == len(self.piece) else self.piece[self.start : self.start + length]
+        return pdu_bytes(self.piece, self.start, self.header.frag_length)
+
+
+def pdu_bytes(piece: TracedBytes, at: int, length: int) -> TracedBytes:
+    """Returns the bytes of a framed PDU alone: `length` bytes of a piece from `at` on."""
+    return piece if length == len(piece) else piece[at : at + length]
 
 
 def _may_have_alike(header: PduHeader) -> bool:
