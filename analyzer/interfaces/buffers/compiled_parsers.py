@@ -90,8 +90,7 @@ class FieldSpec(Struct, frozen=True):
 
     `names` (of a value) and `flags` (of its bits) map numbers to (spelling, explanation), `special` numbers to what they stand for.
     `lazy` fields have a position of their own; `around` ones hold the bytes in which such fields lie. Fillers are padding,
-    alignment and their like, which carry nothing. A field `decides` if some description's expression uses it, it is checked, or
-    remarks look at it: with another value of it, other fields may follow.
+    alignment and their like, which carry nothing. `is_checked`: its description says which values it may have.
     """
 
     name: str
@@ -107,7 +106,13 @@ class FieldSpec(Struct, frozen=True):
     around: bool
     is_contained: bool
     is_filler: bool
-    decides: bool
+    is_checked: bool
+
+    @property
+    def decides(self) -> bool:
+        """Whether with another value of this compiled field other fields may follow: it is checked, an expression of some
+        description uses it, or remarks look at it."""
+        return self.is_checked or self.name in _names_in_expressions()
 
 
 class TypeSpec(Struct, frozen=True):
@@ -154,7 +159,7 @@ def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> Field
         around=bool(entry.get("-around", False)),
         is_contained=lazy and entry.get("type", "strz") != "strz",
         is_filler=spelling.startswith("(") and encoding is None and meaning is None,
-        decides=name in _names_in_expressions() or "valid" in entry or "contents" in entry,
+        is_checked="valid" in entry or "contents" in entry,
     )
 
 
@@ -191,24 +196,30 @@ def _names_in_expressions() -> frozenset[str]:
 
 
 @cache
-def _nodes() -> dict[str, tuple[Any, tuple[str, ...]]]:
-    """Returns for each compiled class, by its qualified name (`MsPcqPerfData.Block`), the description and the path of its type."""
+def _nodes(name: str) -> dict[str, tuple[Any, tuple[str, ...]]]:
+    """Returns for each compiled class of a spec, by its qualified name (`MsPcqPerfData.Block`), the description and the path of its
+    type."""
     found: dict[str, tuple[Any, tuple[str, ...]]] = {}
 
     def visit(node: Any, path: tuple[str, ...]) -> None:
         found[".".join(map(_camel, path))] = node, path
-        for name, inner in node.get("types", {}).items():
-            visit(inner, (*path, name))
+        for inner, described in node.get("types", {}).items():
+            visit(described, (*path, inner))
 
-    for name, node in spec_texts().items():
-        visit(node, (name,))
+    visit(spec_texts()[name], (name,))
     return found
+
+
+@cache
+def _specs_of_classes() -> dict[str, str]:
+    """Returns for the compiled class of each spec the spec's name."""
+    return {_camel(name): name for name in spec_texts()}
 
 
 @cache
 def _type(name: str) -> TypeSpec:
     """Returns the type of a compiled class by its qualified name. A capture uses few of them, and all would take long."""
-    node, path = _nodes()[name]
+    node, path = _nodes(_specs_of_classes()[name.partition(".")[0]])[name]
     fields = [_field(entry["id"], entry, path, lazy=False) for entry in node.get("seq", ())]
     # Calculated instances are no bytes of their own, and texts of fields none but these; other positioned ones are.
     fields += [
@@ -221,7 +232,7 @@ def _type(name: str) -> TypeSpec:
 
 def types() -> dict[str, TypeSpec]:
     """Returns the types of all compiled classes, by the qualified name of the class."""
-    return {name: _type(name) for name in _nodes()}
+    return {name: _type(name) for spec in spec_texts() for name in _nodes(spec)}
 
 
 @cache
