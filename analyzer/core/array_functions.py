@@ -19,6 +19,12 @@ def bytes_at(data: bytes, at: npt.NDArray[np.int64], size: int) -> npt.NDArray[n
     return places[at].view(np.uint8).reshape(-1, size)
 
 
+def at_positions(values: npt.NDArray[_Scalar], ascending: npt.NDArray[np.int64]) -> npt.NDArray[_Scalar]:
+    """Returns the values of an array at ascending positions, each once: the array itself if these are all. The result is only
+    read."""
+    return values if len(ascending) == len(values) else values[ascending]
+
+
 def whole_rows(size: int) -> np.dtype[np.void]:
     """Returns the type of an array of rows of `size` bytes. numpy moves such rows ten times as fast as rows with columns, which it
     moves column by column."""

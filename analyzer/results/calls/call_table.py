@@ -361,34 +361,38 @@ class CallTable:
         if type(pdus) is _StoredPdus and pdus.is_of(self):
             return pdus.row, pdus.packed_plains, None, place
         whole, stops, unsealed, plains = pdus.whole, pdus.stops, pdus.unsealed, pdus.plains
-        length = len(whole)
+        data, length = _written(whole)
         origins = whole.source.located(whole.start, whole.start + length)[0]
-        start, stop, ends = 0, 0, b""
+        row_of_origins, first = len(origins), place
+        parts += origins, data
+        place += row_of_origins + length
+        opened = -1
+        if unsealed is not None:
+            data, opened = _written(unsealed)
+            parts.append(data)
+            place += opened
+        count, start, stop, ends = 1, 0, 0, 0
         if stops is None:
             start, stop = pdus.bounds
         else:
-            ends = pdus.bounds.tobytes() + stops.tobytes()
-        # The bytes, unless they are many and not in memory.
-        parts += origins, whole.data if type(whole) is TracedBytes or length <= _WRITTEN_AT_ONCE else whole
-        opened = -1
-        if unsealed is not None:
-            opened = len(unsealed)
-            parts.append(unsealed.data if type(unsealed) is TracedBytes or opened <= _WRITTEN_AT_ONCE else unsealed)
-        parts.append(ends)
+            bounds = pdus.bounds.tobytes() + stops.tobytes()
+            count, ends = len(stops), len(bounds)
+            parts.append(bounds)
+            place += ends
+        # In the order of `PdusRow`.
         row = (
-            1 if stops is None else len(stops),
-            place,
-            len(origins),
+            count,
+            first,
+            row_of_origins,
             length,
             opened,
-            len(ends),
+            ends,
             start,
             stop,
             self._steps[whole.steps],
             self._texts[pdus.step],
         )
-        place += len(origins) + length + max(opened, 0) + len(ends)
-        frame = PACKED_EXTENT.unpack(origins)[0] if len(origins) == PACKED_EXTENT.size else None
+        frame = PACKED_EXTENT.unpack(origins)[0] if row_of_origins == PACKED_EXTENT.size else None
         if plains is None:
             return row, None, frame, place
         return row, tuple([MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]), frame, place
@@ -583,6 +587,16 @@ def _put(log: Log, parts: Sequence[bytes | TracedBytes], length: int) -> None:
             continue
         for at in range(0, len(part), _WRITTEN_AT_ONCE):
             log.append(part.part(at, min(at + _WRITTEN_AT_ONCE, len(part))))
+
+
+def _written(traced: TracedBytes) -> tuple[bytes | TracedBytes, int]:
+    """Returns what the table of calls writes for traced bytes, and its length: the bytes, unless they are many and not in
+    memory."""
+    if type(traced) is TracedBytes:
+        data = traced.data
+        return data, len(data)
+    length = len(traced)
+    return traced.data if length <= _WRITTEN_AT_ONCE else traced, length
 
 
 def _handle_of(call: Call, handles: Numbered[tuple[Endpoint, str]]) -> int:

@@ -61,21 +61,26 @@ class Pdus(Sequence[Fragment]):
         self.known_stub: TracedBytes | None = unsealed
 
     @classmethod
+    def of_one(cls, whole: TracedBytes, start: int, stop: int, plain: Plain, step: str) -> Pdus:
+        """Returns the only PDU of a call's side. Its stub lies from `start` to `stop`, `plain` is the result for it."""
+        bounds = array("I", (start, stop))
+        if plain is None:
+            made = cls(whole, None, bounds, step)
+            made.known_stub = TracedBytes(whole.data[start:stop], whole.source, whole.start + start, whole.steps)
+            return made
+        if isinstance(plain, Missing):
+            return cls(whole, None, bounds, step, (plain,))
+        unsealed = TracedBytes(plain, whole.source, whole.start + start, (*whole.steps, step))
+        return cls(whole, None, bounds, step, None, unsealed)
+
+    @classmethod
     def from_lengths(
         cls, whole: TracedBytes, lengths: Sequence[int], bounds: array[int], plains: tuple[Plain, ...], step: str
     ) -> Pdus:
         """Returns the PDUs of a call's side. `lengths` are their lengths in `whole`, `plains` the results for their stubs."""
-        # Most messages are one PDU.
-        stops = array("I", accumulate(lengths)) if len(lengths) > 1 else None
-        if len(plains) == 1:
-            if isinstance(plain := plains[0], bytes):
-                unsealed = TracedBytes(plain, whole.source, whole.start + bounds[0], (*whole.steps, step))
-                return cls(whole, None, bounds, step, None, unsealed)
-            made = cls(whole, None, bounds, step, (plain,) if plain is not None else None)
-            if plain is None:
-                start, stop = bounds
-                made.known_stub = TracedBytes(whole.data[start:stop], whole.source, whole.start + start, whole.steps)
-            return made
+        if len(lengths) == 1:
+            return cls.of_one(whole, bounds[0], bounds[1], plains[0], step)
+        stops = array("I", accumulate(lengths))
         if plains.count(None) == len(plains):
             return cls(whole, stops, bounds, step)
         found = [plain for plain in plains if isinstance(plain, bytes)]

@@ -271,11 +271,13 @@ class Dissector:
             for index, item in plain
             if isinstance(item, Found) and is_by_port(item.src, item.dst) and segment_may_be_ours(item)
         ]
-        positions = np.flatnonzero(common.by_port)
-        chosen = common.chosen(positions)
-        flows = flow_hashes(views, chosen.ip, chosen.tcp)
-        unknown = ~self._waiting.are_started(flows)
-        positions, flows, chosen = positions[unknown], flows[unknown], chosen.chosen(np.flatnonzero(unknown))
+        by_port = common.only(common.by_port)
+        flows = flow_hashes(views, by_port.ip, by_port.tcp)
+        unknown = np.flatnonzero(~self._waiting.are_started(flows))
+        if not len(unknown):
+            self._waiting.start(flow for _, flow in sorted(started))
+            return NO_FRAMES.index, NO_FLOWS, NO_FRAMES.index
+        positions, flows, chosen = np.flatnonzero(common.by_port)[unknown], flows[unknown], by_port.chosen(unknown)
         payloads = payloads_of(block, views, chosen)
         unread = np.flatnonzero(payloads.good)
         with_data = unread[payloads.stops[unread] > payloads.begins[unread]]
@@ -467,7 +469,7 @@ class Dissector:
                 ours[waiting] = False
         if len(self._flows) and len(common):
             ours = ours | ~common.by_port & np.isin(common.port_pairs(held.views), self._flows.port_pairs())
-        return common.chosen(np.flatnonzero(ours))
+        return common.only(ours)
 
     def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """Gives out one item of a block's frame that was dissected alone: yields the segment or problem that follows from it."""

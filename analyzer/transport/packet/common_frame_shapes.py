@@ -104,6 +104,10 @@ class TcpFrames(Struct, frozen=True, eq=False):
         """Returns the common TCP frames at these positions."""
         return TcpFrames(*(column[positions] for column in astuple(self)))
 
+    def only(self, wanted: Bools) -> TcpFrames:
+        """Returns the common TCP frames for which the mask `wanted` is true."""
+        return self if wanted.all() else self.chosen(np.flatnonzero(wanted))
+
     @staticmethod
     def joined(parts: Sequence[TcpFrames]) -> TcpFrames:
         """Returns the common TCP frames of several parts, one part behind the other."""

@@ -162,6 +162,8 @@ MOST_WAITING, MOST_BYTES, MOST_STARTED = DEFAULTS.waiting, DEFAULTS.waiting_byte
 _MASK = (1 << 64) - 1
 # The finalizer of MurmurHash3 (public domain): it spreads every bit over all.
 _SPREAD_1, _SPREAD_2, _SHIFT = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, 33
+# Where the number of an end has its port before it is spread: behind an IPv4 address.
+_PORT_AT = 32
 
 
 class WaitingSegments:
@@ -244,9 +246,10 @@ def flow_hash(src: End, dst: End) -> int:
 
 
 def _end_hash(address: bytes, port: int) -> int:
-    number = int.from_bytes(address[8:], "little")
-    number = int.from_bytes(address[:8], "little") + (_spread(number) if len(address) > 8 else number)
-    return _spread(_spread(number & _MASK) + port & _MASK)
+    number = int.from_bytes(address[:8], "little")
+    if len(address) > 8:
+        number = _spread(number + _spread(int.from_bytes(address[8:], "little")) & _MASK)
+    return _spread(number + (port << _PORT_AT) & _MASK)
 
 
 def _spread(number: int) -> int:
@@ -264,10 +267,11 @@ def flow_hashes(views: Views, ip: IntArray, tcp: IntArray) -> Hashes:
         src, dst = np.empty(len(ip), np.uint64), np.empty(len(ip), np.uint64)
         ipv4, ipv6 = ip[is_ipv4], ip[~is_ipv4]
         src[is_ipv4], dst[is_ipv4] = views.u32[ipv4 + 12], views.u32[ipv4 + 16]
-        src[~is_ipv4] = views.u64[ipv6 + 8] + _spread_all(views.u64[ipv6 + 16])
-        dst[~is_ipv4] = views.u64[ipv6 + 24] + _spread_all(views.u64[ipv6 + 32])
-    ports = views.be16[tcp].astype(np.uint64), views.be16[tcp + 2].astype(np.uint64)
-    hashes: Hashes = _spread_all(_spread_all(src) + ports[0]) + _spread_all(_spread_all(dst) + ports[1])
+        src[~is_ipv4] = _spread_all(views.u64[ipv6 + 8] + _spread_all(views.u64[ipv6 + 16]))
+        dst[~is_ipv4] = _spread_all(views.u64[ipv6 + 24] + _spread_all(views.u64[ipv6 + 32]))
+    ports, low = views.be32[tcp].astype(np.uint64), np.uint64(0xFFFF)
+    shift = np.uint64(_PORT_AT)
+    hashes: Hashes = _spread_all(src + (ports >> np.uint64(16) << shift)) + _spread_all(dst + ((ports & low) << shift))
     return hashes
 
 

@@ -268,7 +268,7 @@ class FrameSorter(Dissector):
             wanted = np.array([*wanted.tolist(), *self._recognised.values()], np.uint64)
         ours = common.by_port.copy()
         ours[others] = np.isin(hashes, wanted)
-        return common.chosen(np.flatnonzero(ours))
+        return common.only(ours)
 
 
 def _numbers_in(parts: list[Hashes]) -> list[int]:

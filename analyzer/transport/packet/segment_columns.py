@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.capture.frame_blocks import FrameBlock
-from analyzer.core.array_functions import bytes_at
+from analyzer.core.array_functions import at_positions, bytes_at
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.common_frame_shapes import TcpFrames
@@ -44,7 +44,7 @@ def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_
     usual = np.flatnonzero(is_usual)
     headers = np.ndarray((max(len(data) - _USUAL_HEADER_LEN + 1, 0),), f"V{_USUAL_HEADER_LEN}", data, strides=(1,))
     # Column by column, which takes a fifth of the time that row by row does.
-    first, *others = headers[ip[usual]].view("<u4").reshape(-1, _USUAL_HEADER_LEN // 4).T
+    first, *others = headers[at_positions(ip, usual)].view("<u4").reshape(-1, _USUAL_HEADER_LEN // 4).T
     total = first.astype(np.int64)
     for column in others:
         total += column
@@ -65,7 +65,8 @@ def bad_tcp_checksums(
     chosen = np.flatnonzero(whole & (left != 0))
     if not len(chosen):
         return bad
-    ip, tcp, lengths, is_ipv4, left = ip[chosen], tcp[chosen], lengths[chosen], is_ipv4[chosen], left[chosen]
+    ip, tcp, lengths = (at_positions(column, chosen) for column in (ip, tcp, lengths))
+    is_ipv4, left = at_positions(is_ipv4, chosen), at_positions(left, chosen)
     if is_ipv4.all():
         pseudo = _halves(views.u64[ip + 12])
     else:
@@ -238,9 +239,9 @@ def payloads_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Payloads:
     ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
     is_ipv4 = views.u8[ip] >> 4 == 4
     lengths = views.be16[np.where(is_ipv4, ip + 2, ip + 4)].astype(np.int64)
-    starts, captured = block.starts[index], block.captured[index]
+    starts, captured = at_positions(block.starts, index), at_positions(block.captured, index)
     # Segmentation offload leaves the length zero: the frame's own is then the only one there is.
-    wire = starts + np.maximum(block.original[index], captured)
+    wire = starts + np.maximum(at_positions(block.original, index), captured)
     stops = np.where(lengths == 0, wire, ip + lengths + np.where(is_ipv4, 0, IPV6_LEN))
     beyond = np.flatnonzero((stops > wire) & is_ipv4)
     if len(beyond):
@@ -275,13 +276,13 @@ def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> SegmentCol
         index,
         ip,
         tcp,
-        block.frames[index],
-        block.times_ns[index],
+        at_positions(block.frames, index),
+        at_positions(block.times_ns, index),
         seq,
         ack,
         fields.view(np.uint8).reshape(-1, 12)[:, 9].astype(np.int64),
         fields.view(">u2").reshape(-1, 6)[:, 5].astype(np.int64),
-        begins - block.starts[index],
+        begins - at_positions(block.starts, index),
         begins,
         sizes,
         missing,

@@ -8,6 +8,7 @@ be used again afterwards. Each side of a call, request and response, goes throug
     EMPTY      the last fragment           COMPLETE
     PARTIAL    a fragment, not the last    PARTIAL
     PARTIAL    the last fragment           COMPLETE
+    COMPLETE   one behind a damaged one    COMPLETE
 
 The states of both sides decide when the call is emitted:
 
@@ -59,9 +60,10 @@ from analyzer.transport.rpc.security_table import Security
 # --------------------------------------------------------------------------------------------- pdus of incoming message
 
 
-# Piece, where a PDU begins in it, its length, where its stub begins and stops in the PDU, what came of it (spilled: where that lies
-# in the log), and what opened it.
-_Row = tuple[TracedBytes, int, int, int, int, Plain | tuple[int, int], str]
+# Of a PDU: its length, where its stub begins and stops, what came of it (spilled: where that lies in the log), and what opened it.
+_OfPdu = tuple[int, int, int, Plain | tuple[int, int], str]
+# Piece, where a PDU begins in it, and the rest.
+_Row = tuple[TracedBytes, int, _OfPdu]
 # So many bytes of a message stay in memory.
 _ROOM = 1 << 22
 
@@ -79,29 +81,37 @@ class PduList(Struct):
     # How many rows are spilled.
     _spilled: int = 0
 
-    def add(self, piece: TracedBytes, at: int, length: int, start: int, stop: int, plain: Plain, step: str) -> bool:
-        """Adds the PDU at `at` of a piece to its request or response being paired. Its stub is `start` to `stop` of the PDU. If it
-        was sealed, `step` names what opened `plain`. Returns whether the PDU before it came in another piece, or there is none."""
-        rows = self._rows
-        begins = not rows or rows[-1][0] is not piece
-        rows.append((piece, at, length, start, stop, plain, step))
-        self._held += length
+    def add(self, part: FragmentPart) -> int:
+        """Adds a PDU, and those alike, to its request or response being paired. Returns how many bytes of memory it holds more: a
+        piece with several PDUs is held once."""
+        rows, piece = self._rows, part.piece
+        of_pdu = part.length, part.start, part.stop, part.plain, part.step
+        more = 0 if rows and rows[-1][0] is piece else len(piece.data)
+        rows.append((piece, part.at, of_pdu))
+        self._held += part.length
+        if part.alike:
+            for other, at in part.alike:
+                if other is not piece:
+                    piece, more = other, more + len(other.data)
+                rows.append((piece, at, of_pdu))
+            self._held += part.length * len(part.alike)
         if self._held > _ROOM and self._log is not None:
             self._spill(self._log)
-        return begins
+        return more
 
     def _spill(self, log: Log) -> None:
         """Writes the held bytes of the PDUs of a request or response being paired to the log."""
         rows, first = self._rows, self._spilled
         for number in range(first, len(rows)):
-            piece, at, length, start, stop, plain, step = rows[number]
+            piece, at, of_pdu = rows[number]
+            length = of_pdu[0]
             position = log.append(piece.data[at : at + length])
             spilled = StoredBytes.from_store(log, position, length, piece.source, piece.start + at, piece.steps)
-            rows[number] = (spilled, 0, length, start, stop, plain, step)
+            rows[number] = (spilled, 0, of_pdu)
         for number in range(first, len(rows)):
-            *row, plain, step = rows[number]
+            piece, at, (length, start, stop, plain, step) = rows[number]
             if isinstance(plain, bytes):
-                rows[number] = (*row, (log.append(plain), len(plain)), step)  # type: ignore[assignment]  # the same five
+                rows[number] = (piece, at, (length, start, stop, (log.append(plain), len(plain)), step))
         self._spilled, self._held = len(rows), 0
 
     @property
@@ -109,7 +119,7 @@ class PduList(Struct):
         """The stub of a request or response being paired that is one PDU, None if it has several or stayed sealed."""
         if len(self._rows) != 1:
             return None
-        piece, at, _, start, stop, plain, _ = self._rows[0]
+        piece, at, (_, start, stop, plain, _) = self._rows[0]
         if plain is None:
             return piece.data[at + start : at + stop]
         return plain if isinstance(plain, bytes) else None
@@ -119,12 +129,12 @@ class PduList(Struct):
         joined."""
         runs: list[tuple[TracedBytes, int, int]] = []
         before, first, last = EMPTY, 0, 0
-        for piece, at, length, _, _, _, _ in self._rows:
+        for piece, at, of_pdu in self._rows:
             if piece is not before or at != last:
                 if last > first:
                     runs.append((before, first, last))
                 before, first = piece, at
-            last = at + length
+            last = at + of_pdu[0]
         return [*runs, (before, first, last)]
 
     def note_frames(self, frames: set[int]) -> None:
@@ -143,20 +153,21 @@ class PduList(Struct):
         if not self._rows:
             return (), None
         if len(self._rows) == 1:
-            piece, at, length, start, stop, plain, step = self._rows[0]
+            piece, at, (length, start, stop, plain, step) = self._rows[0]
             whole, times = piece.settled(at, at + length)
             found = plain if not isinstance(plain, tuple) else self._plain(plain)
-            return Pdus.from_lengths(whole, (length,), array("I", (start, stop)), (found,), step), times
+            return Pdus.of_one(whole, start, stop, found, step), times
         if self._spilled and self._log is not None:
             self._spill(self._log)
-        pieces, _, lengths, starts, stops, plains, steps = zip(*self._rows, strict=True)
+        pieces, _, of_pdus = zip(*self._rows, strict=True)
+        lengths, starts, stops, plains, steps = zip(*of_pdus, strict=True)
         opened_by, carried = set(steps) - {""}, {piece.steps for piece in pieces}
         step = next(iter(opened_by), "")
         if len(opened_by) > 1 or len(carried) > 1:
             # Differently carried or opened: not ordinary traffic, so it may cost more.
             fragments = [
                 fragment_of(piece.settled(at, at + length)[0], start, stop, self._plain(plain), own_step or step)
-                for piece, at, length, start, stop, plain, own_step in self._rows
+                for piece, at, (length, start, stop, plain, own_step) in self._rows
             ]
             return tuple(fragments), self.times
         runs, bounds = self._runs(), array("I", chain.from_iterable(zip(starts, stops, strict=True)))
@@ -173,10 +184,10 @@ class PduList(Struct):
         too, if all are."""
         places = [(piece.position, len(piece)) for piece, *_ in self._rows if isinstance(piece, StoredBytes)]
         whole = _logged(log, places, origins, 0, self._rows[0][0].steps)
-        unsealed = [plain for *_, plain, _ in self._rows if isinstance(plain, tuple)]
+        plains = [of_pdu[3] for *_, of_pdu in self._rows]
+        unsealed = [plain for plain in plains if isinstance(plain, tuple)]
         if len(unsealed) < len(self._rows):
-            plains = tuple([self._plain(plain) for *_, plain, _ in self._rows])
-            return Pdus.from_lengths(whole, lengths, bounds, plains, step)
+            return Pdus.from_lengths(whole, lengths, bounds, tuple(map(self._plain, plains)), step)
         stops = array("I", accumulate(lengths))
         stub = _logged(log, unsealed, *stub_place(whole, stops, bounds), (*whole.steps, step))
         return Pdus(whole, stops, bounds, step, None, stub)
@@ -218,21 +229,8 @@ class SideState(Enum):
     PARTIAL = "partial"
     COMPLETE = "complete"
 
-    # Of `_AFTER` it is asked for every fragment; that of a member's name is computed in Python.
-    __hash__ = object.__hash__
-
 
 _EMPTY, _PARTIAL, _COMPLETE = SideState.EMPTY, SideState.PARTIAL, SideState.COMPLETE
-# The state after a fragment, by its flag for the last one.
-_AFTER: dict[tuple[SideState, int], SideState] = {
-    (_EMPTY, 0): _PARTIAL,
-    (_EMPTY, LAST_FRAG): _COMPLETE,
-    (_PARTIAL, 0): _PARTIAL,
-    (_PARTIAL, LAST_FRAG): _COMPLETE,
-    # After a damaged fragment the flag may come twice.
-    (_COMPLETE, 0): _COMPLETE,
-    (_COMPLETE, LAST_FRAG): _COMPLETE,
-}
 
 
 class FragmentPart(Struct, frozen=True):
@@ -308,8 +306,11 @@ class CallSide(Struct):
             self.order_big = header.order == "big"
         if not self.wire_length:
             self.first_length = length
-        self.state = _AFTER[self.state, header.flags & LAST_FRAG]
-        if part.smb is not None and part.smb.signature_ok is False:
+        if header.flags & LAST_FRAG:
+            self.state = _COMPLETE
+        elif self.state is _EMPTY:
+            self.state = _PARTIAL  # after a damaged fragment, more may follow the last one
+        if (smb := part.smb) is not None and smb.signature_ok is False:
             self.is_altered = True
         if part.cut is not None:
             self.damage, self.has_cut = self.damage or part.cut, True
@@ -321,20 +322,12 @@ class CallSide(Struct):
             self.is_bare = self.hides_trailer = True
         elif header.ptype != _FAULT:
             self.is_bare = True
-        for piece, at in ((part.piece, part.at), *part.alike):
-            self.wire_length += length
-            if self.wire_length > max_stub:
-                data = pdu_bytes(piece, at, part.length)
-                if not self.over_limit:
-                    text = f"the stub of call {header.call_id} is larger than {max_stub} bytes"
-                    out.append(Problem("limit", "rpc", data.frames, text))
-                self.over_limit = True
-                self.memory = 0
-                self._drop(data)
-                continue
-            self.memory += _FRAGMENT_COST
-            if self.pdus.add(piece, at, part.length, part.start, part.stop, part.plain, part.step):
-                self.memory += len(piece.data)
+        count = 1 + len(part.alike)
+        if self.wire_length + count * length <= max_stub:
+            self.wire_length += count * length
+            self.memory += count * _FRAGMENT_COST + self.pdus.add(part)
+        else:
+            self._add_beyond(header, part, max_stub, out)
         if self.state is _COMPLETE:
             # The first one's alloc_hint announces the length of the whole stub. It is a hint: a gap between first and last is no
             # loss where by it nothing is missing, and fragments are missing without a gap where it lacks at least one of them. What
@@ -356,6 +349,18 @@ class CallSide(Struct):
             self.verdicts |= {unsealed.verified}
         if (signed := unsealed.header_signed) is not None and signed not in self.header_signed:
             self.header_signed |= {signed}
+
+    def _add_beyond(self, header: PduHeader, part: FragmentPart, max_stub: int, out: list[Event]) -> None:
+        """Takes fragments with which the request or response becomes longer than `max_stub` bytes, and drops all of it."""
+        for piece, at in ((part.piece, part.at), *part.alike):
+            data = pdu_bytes(piece, at, part.length)
+            self.wire_length += part.stop - part.start
+            if self.wire_length > max_stub and not self.over_limit:
+                text = f"the stub of call {header.call_id} is larger than {max_stub} bytes"
+                out.append(Problem("limit", "rpc", data.frames, text))
+                self.over_limit = True
+            self._drop(data)
+        self.memory = 0
 
     def _drop(self, last: TracedBytes) -> None:
         """Drops all fragments of a request or response, `last` among them, but keeps their frames and times."""

@@ -160,13 +160,13 @@ class Smb2Infos:
         """Returns how an SMB2 message was carried (dialect, session, protection, logon)."""
         logon = stated = number = None
         if session is not None:
-            logon = session.in_force if session.former else session.pending or session.logon
             number = session.number
-            # The identity of a renewal under way grows with its messages.
-            stated = logon.identity if logon is not None and logon is session.pending else None
-        dialect, transforms = self._state.dialect, operation.transforms
-        signed = operation.header.flags & FLAG_SIGNED
-        key = (dialect, session_id, signed, transforms, operation.signature_ok, logon, stated, number)
+            logon = session.in_force if session.former else session.pending or session.logon
+            if logon is not None and logon is session.pending:
+                # The identity of a renewal under way grows with its messages.
+                stated = logon.identity
+        transforms, dialect, signed = operation.transforms, self._state.dialect, operation.header.flags & FLAG_SIGNED
+        key = (number, session_id, logon, stated, signed, transforms, operation.signature_ok, dialect)
         info = self._known.get(key)
         if info is None:
             how = (transforms.encrypted, bool(signed), transforms.compressed, operation.signature_ok)
@@ -192,18 +192,19 @@ class Smb2Reader:
 
     def feed(self, direction: Direction, message: Message, transforms: Transforms) -> None:
         """Takes one SMB2 message, perhaps a compound, that is free of its transforms."""
-        data, length = message.data, message.stop - message.start
+        data, start = message.data, message.start
+        length = message.stop - start
         if length < HEADER_LEN:
             self._unreadable(direction, message, "its header is not in the capture")
             return
-        lead = data.data if type(data) is TracedBytes else data.lead(message.start + min(length, LONGEST))
-        header = read_header(lead, message.start, length)
+        lead = data.data if type(data) is TracedBytes else data.lead(start + min(length, LONGEST))
+        header = read_header(lead, start, length)
         if self._state.client_direction is None:
             self._state.client_direction = _other(direction) if header.is_response else direction
         if header.next_command:
             self._compound(direction, message, transforms)
             return
-        operation = Operation(header, message, lead, message.start, length, transforms)
+        operation = Operation(header, message, lead, start, length, transforms)
         try:
             if header.flags & FLAG_RESPONSE:
                 self._response(operation)
@@ -343,26 +344,27 @@ class Smb2Reader:
             header = operation.header = _of_request(self._state, header, asked, operation.message)
         if header.flags & FLAG_SIGNED:
             self._check_signature(operation)
-        if header.status == STATUS_PENDING:
+        status = header.status
+        if status == STATUS_PENDING:
             if (named := self._state.sessions.get(header.session_id)) is not None:
                 named.is_shown = True
             return
         request = pending.pop(header.message_id, None)
         if request is not None:
             self.memory -= request.size
+            if request.command != header.command:
+                # FSCTLs other than the transceive carry no channel data.
+                if request.command == -1:
+                    return
+                request = None
         command = _COMMANDS.get(header.command, _UNREAD)
-        if request is not None and request.command != header.command:
-            # FSCTLs other than the transceive carry no channel data.
-            if request.command == -1:
-                return
-            request = None
         if command.is_setup:
             if command.response is not None:
                 command.response(self, operation, request, None)
             return
         session = operation.session or self.sessions.get(header.session_id, operation.message)
         if session is not None:
-            session.is_shown |= header.status != STATUS_USER_SESSION_DELETED
+            session.is_shown |= status != STATUS_USER_SESSION_DELETED
             if command.response is not None:
                 command.response(self, operation, request, session)
 

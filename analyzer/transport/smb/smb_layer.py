@@ -120,26 +120,16 @@ class SmbConnection:
     def _take(self, direction: Direction, found: list[Framed]) -> None:
         """Gives the SMB messages found in the stream to their reader."""
         state, smb2 = self._state, self._smb2
-        log = state.shared.message_log
+        is_logged = state.shared.message_log is not None
         for event in found:
             if isinstance(event, Message):
                 data, start = event.data, event.start
                 magic = (data.data if type(data) is TracedBytes else data.lead(start + 4))[start : start + 4]
-                message: Message | None = event
-                transforms = PLAIN
                 try:
-                    if magic in _WRAPPED:
-                        message, magic, transforms = self._unwrapped(direction, event, magic)
-                    if message is not None:
-                        if log is not None:
-                            log(state.connection, direction, event, message)
-                        if magic == SMB2_MAGIC:
-                            smb2.feed(direction, message, transforms)
-                        elif magic == SMB1_MAGIC:
-                            self._smb1 = self._smb1 or self._begin_smb1()
-                            self._smb1.feed(direction, message)
-                        else:
-                            raise MalformedError("no SMB header", field="header.protocol_id", start=0, stop=4)
+                    if magic == SMB2_MAGIC and not is_logged:
+                        smb2.feed(direction, event, PLAIN)
+                    else:
+                        self._take_other(direction, event, magic)
                 except DecodeError as error:
                     self._decode_error(direction, event, error)
                 if state.crowded_out:
@@ -150,6 +140,25 @@ class SmbConnection:
                 self._name_hosts(direction, event)
             else:
                 self._out.append(event)
+
+    def _take_other(self, direction: Direction, wrapped: Message, magic: bytes) -> None:
+        """Gives an SMB message that begins with `magic` to the log of messages, where there is one, and to its reader, free of its
+        transforms."""
+        message, transforms = wrapped, PLAIN
+        if magic in _WRAPPED:
+            unwrapped, magic, transforms = self._unwrapped(direction, wrapped, magic)
+            if unwrapped is None:
+                return
+            message = unwrapped
+        if (log := self._state.shared.message_log) is not None:
+            log(self._state.connection, direction, wrapped, message)
+        if magic == SMB2_MAGIC:
+            self._smb2.feed(direction, message, transforms)
+        elif magic == SMB1_MAGIC:
+            self._smb1 = self._smb1 or self._begin_smb1()
+            self._smb1.feed(direction, message)
+        else:
+            raise MalformedError("no SMB header", field="header.protocol_id", start=0, stop=4)
 
     def _unwrapped(
         self, direction: Direction, message: Message, magic: bytes

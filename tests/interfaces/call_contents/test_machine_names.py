@@ -10,7 +10,7 @@ from analyzer.interfaces.call_contents.machine_names import NamingCalls, machine
 from analyzer.results.connection import Channel
 from analyzer.results.methods.perflib import INTERFACE, Opnum
 from analyzer.results.security import Identity
-from analyzer.transport.rpc.call_pairing import CallSide, PduList, PendingCall, Presentation, SideState
+from analyzer.transport.rpc.call_pairing import CallSide, FragmentPart, PduList, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.exchange_maker import _NO_SECURITY
 from analyzer.transport.rpc.pdu import Syntax
 from tests.build.calls import NO_HANDLE, Calls, altered, analysis_of
@@ -82,7 +82,8 @@ def test_a_client_without_a_workstation_has_no_name() -> None:
 def asking(stub: bytes, ms: int, opnum: int = Opnum.OPEN_QUERY_HANDLE, **changes: Any) -> PendingCall:
     """A request under way that came at this time."""
     pdus = PduList()
-    pdus.add(TracedBytes.of_frame(b"head" + stub, ms, 7, ms * 1_000_000), 0, 4 + len(stub), 4, 4 + len(stub), None, "")
+    piece = TracedBytes.of_frame(b"head" + stub, ms, 7, ms * 1_000_000)
+    pdus.add(FragmentPart(piece, 0, len(piece), None, 4, len(piece), None))
     facts = {"state": SideState.COMPLETE, "whole": True} | changes
     perflib = Presentation(Syntax(INTERFACE, (1, 0)), None)
     return PendingCall(1, 0, CallSide(pdus, **facts), CallSide(PduList()), opnum, presentation=perflib)

@@ -13,7 +13,7 @@ from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.calls.pdus import Fragments, frames_of, stub_of
 from analyzer.transport.rpc import call_pairing as rpc_pdus
-from analyzer.transport.rpc.call_pairing import PduList
+from analyzer.transport.rpc.call_pairing import FragmentPart, PduList
 from tests.build.calls import Calls
 
 
@@ -42,7 +42,7 @@ def test_any_part_of_a_stub_in_clear(
     starts = [0, *accumulate(map(len, wholes))] if in_one_piece else [0] * len(wholes)
     pdus = PduList()
     for piece, at, whole, (head, stub, _) in zip(pieces, starts, wholes, parts, strict=False):
-        pdus.add(piece, at, len(whole), len(head), len(head) + len(stub), None, "")
+        pdus.add(FragmentPart(piece, at, len(whole), None, len(head), len(head) + len(stub), None))
     kept, times = pdus.kept()
     assert times == pdus.times
     if packed:
@@ -71,7 +71,7 @@ def test_what_is_long_is_the_same_from_its_spill_file(
             piece = TracedBytes.of_frame(whole + b"rest", number, 7, number)
             for each in (here, there):
                 step = "rpc-seal" if isinstance(plain, bytes) else ""
-                each.add(piece, 0, len(whole), len(head), len(head) + len(stub), plain, step)
+                each.add(FragmentPart(piece, 0, len(whole), None, len(head), len(head) + len(stub), plain, step))
             log.append(b"of another message")
         (expected, _), (kept, times) = here.kept(), there.kept()
         assert times == there.times

@@ -14,7 +14,7 @@ from analyzer.transport.channel.channels import ChannelGap
 from analyzer.transport.rpc import call_pairing as rpc_pdus
 from analyzer.transport.rpc import pdu as rpc_pdu
 from analyzer.transport.rpc import rpc_names
-from analyzer.transport.rpc.call_pairing import PduList
+from analyzer.transport.rpc.call_pairing import FragmentPart, PduList
 from tests.build.capture import NANO, pcap, read
 from tests.build.rpc import (
     NDR,
@@ -68,18 +68,18 @@ def test_four_megabytes_of_a_message_stays_in_memory(
     append = Log.append
     monkeypatch.setattr(Log, "append", lambda log, data: appended.append(len(data)) or append(log, data))
     pdus = PduList(Log(0))
-    pdus.add(TracedBytes.of_frame(bytes(length), 1), 0, length, 24, length, None, "")
+    pdus.add(FragmentPart(TracedBytes.of_frame(bytes(length), 1), 0, length, None, 24, length, None))
     assert appended == spilled
-    pdus.add(TracedBytes.of_frame(bytes(40), 2), 0, 40, 24, 40, None, "")
+    pdus.add(FragmentPart(TracedBytes.of_frame(bytes(40), 2), 0, 40, None, 24, 40, None))
     assert appended == later
 
 
 def test_frames_of_what_is_under_way_are_those_of_its_pdus_alone() -> None:
     pdus = PduList()
     piece = TracedBytes.join([TracedBytes.of_frame(bytes(30), number, 0, number) for number in (1, 2, 3, 4)])
-    begins = [pdus.add(piece, at, 30, 24, 30, None, "") for at in (30, 60)]
-    begins.append(pdus.add(TracedBytes.of_frame(bytes(30), 9, 0, 9), 0, 30, 24, 30, None, ""))
-    assert begins == [True, False, True], "of each piece the first PDU"
+    held = [pdus.add(FragmentPart(piece, at, 30, None, 24, 30, None)) for at in (30, 60)]
+    held.append(pdus.add(FragmentPart(TracedBytes.of_frame(bytes(30), 9, 0, 9), 0, 30, None, 24, 30, None)))
+    assert held == [120, 0, 30], "each piece once"
     frames = {77}
     pdus.note_frames(frames)
     assert frames == {77, 2, 3, 9}
@@ -100,7 +100,7 @@ def test_pdus_that_were_carried_or_opened_differently_are_kept_one_by_one(
     stubs = [whole[24:36] for whole in wholes]
     plains: list[bytes | None] = [b"opened first", None, b"opened other"]
     for piece, plain, step in zip(pieces, plains, ("one", "", "two"), strict=True):
-        pdus.add(piece, 2, 40, 24, 36, plain, step)
+        pdus.add(FragmentPart(piece, 2, 40, None, 24, 36, plain, step))
     kept, times = pdus.kept()
     assert times == (0, 2)
     assert isinstance(kept, tuple)
