@@ -363,9 +363,9 @@ class CallTable:
         whole, stops, unsealed, plains = pdus.whole, pdus.stops, pdus.unsealed, pdus.plains
         data, length = _written(whole)
         origins = whole.source.located(whole.start, whole.start + length)[0]
-        row_of_origins, first = len(origins), place
+        size, first = len(origins), place
         parts += origins, data
-        place += row_of_origins + length
+        place += size + length
         opened = -1
         if unsealed is not None:
             data, opened = _written(unsealed)
@@ -380,19 +380,9 @@ class CallTable:
             parts.append(bounds)
             place += ends
         # In the order of `PdusRow`.
-        row = (
-            count,
-            first,
-            row_of_origins,
-            length,
-            opened,
-            ends,
-            start,
-            stop,
-            self._steps[whole.steps],
-            self._texts[pdus.step],
-        )
-        frame = PACKED_EXTENT.unpack(origins)[0] if row_of_origins == PACKED_EXTENT.size else None
+        shared = self._steps[whole.steps], self._texts[pdus.step]
+        row = (count, first, size, length, opened, ends, start, stop, *shared)
+        frame = PACKED_EXTENT.unpack(origins)[0] if size == PACKED_EXTENT.size else None
         if plains is None:
             return row, None, frame, place
         return row, tuple([MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]), frame, place

@@ -135,11 +135,11 @@ class Smb2Sessions:
         session = self._state.sessions.get(session_id)
         if session is None:
             session = self._session_in_use(session_id, message)
-        times = self.times
-        if session is times.session and message.data is times.data:
-            times.last = message.start
+        data, times = message.data, self.times
+        if session is times.session and type(data) is TracedBytes and data.source is times.source:
+            times.last = data.start + message.start
         else:
-            times.note(session, message.data, message.start)
+            times.note(session, data, message.start)
         if session.former:
             session.at_ns = message.time_ns if session.needs_times else None
         return session

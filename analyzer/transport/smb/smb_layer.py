@@ -20,7 +20,7 @@ from analyzer.core.times import earliest
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.channel.channels import Channels
 from analyzer.transport.smb.channel_emitter import Emitter
-from analyzer.transport.smb.smb2_reader import ENCRYPTED, PLAIN, Smb2Reader, Transforms
+from analyzer.transport.smb.smb2_reader import ENCRYPTED, PLAIN, Smb2Reader
 from analyzer.transport.smb.smb2_session_setup import SETUP_COST
 from analyzer.transport.smb.smb_connection_state import ConnectionState, KeyLog, MessageLog, SharedState
 from analyzer.transport.smb.smb_framing import Framed, Framing, LostMessages, Message, NetbiosNames
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 
 _SERVER_PORTS = (445, 139)
-_WRAPPED = frozenset({TRANSFORM_MAGIC, COMPRESSION_MAGIC})
 # Memory of a connection without sessions and requests, as measured.
 _COST = 4000
 
@@ -142,14 +141,19 @@ class SmbConnection:
                 self._out.append(event)
 
     def _take_other(self, direction: Direction, wrapped: Message, magic: bytes) -> None:
-        """Gives an SMB message that begins with `magic` to the log of messages, where there is one, and to its reader, free of its
-        transforms."""
+        """Removes the transforms (encryption, compression) of an SMB message that begins with `magic`, and gives it to its reader,
+        and to the log of messages where there is one."""
         message, transforms = wrapped, PLAIN
-        if magic in _WRAPPED:
-            unwrapped, magic, transforms = self._unwrapped(direction, wrapped, magic)
-            if unwrapped is None:
+        if magic == TRANSFORM_MAGIC:
+            decrypted, transforms = self._smb2.decrypt(direction, wrapped), ENCRYPTED
+            if decrypted is None:
                 return
-            message = unwrapped
+            message, magic = decrypted, decrypted.begins_with(4)
+        if magic == COMPRESSION_MAGIC:
+            if not message.whole:
+                raise TruncatedError("a compressed message is not whole in the capture", field="message")
+            message, transforms = Message.of_bytes(self._decompress(message.head)), replace(transforms, compressed=True)
+            magic = message.begins_with(4)
         if (log := self._state.shared.message_log) is not None:
             log(self._state.connection, direction, wrapped, message)
         if magic == SMB2_MAGIC:
@@ -159,24 +163,6 @@ class SmbConnection:
             self._smb1.feed(direction, message)
         else:
             raise MalformedError("no SMB header", field="header.protocol_id", start=0, stop=4)
-
-    def _unwrapped(
-        self, direction: Direction, message: Message, magic: bytes
-    ) -> tuple[Message | None, bytes, Transforms]:
-        """Removes the transforms (encryption, compression) of an SMB message that begins with `magic`. Returns it, None if it stays
-        encrypted, what it begins with, and the transforms."""
-        transforms = PLAIN
-        if magic == TRANSFORM_MAGIC:
-            decrypted, transforms = self._smb2.decrypt(direction, message), ENCRYPTED
-            if decrypted is None:
-                return None, magic, transforms
-            message, magic = decrypted, decrypted.begins_with(4)
-        if magic == COMPRESSION_MAGIC:
-            if not message.whole:
-                raise TruncatedError("a compressed message is not whole in the capture", field="message")
-            message, transforms = Message.of_bytes(self._decompress(message.head)), replace(transforms, compressed=True)
-            magic = message.begins_with(4)
-        return message, magic, transforms
 
     def _decode_error(self, direction: Direction, message: Message, error: DecodeError) -> None:
         """Reports an SMB message of the connection that violates its specification. Only this message is lost."""

@@ -31,7 +31,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.auth.token_handshake import TokenHandshake
-from analyzer.core.byte_origins import FrameTable
+from analyzer.core.byte_origins import FrameTable, Source
 from analyzer.core.error_code_names import nt_status_name
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel, LateLogon, Logon, SmbSession
@@ -702,34 +702,34 @@ def _decryption(session: Session) -> tuple[Decryption, str | None]:
 class SessionTimes:
     """Collects the times when an SMB session was seen in a batch: of ordered frames the first and the last place suffice.
 
-    `session` was seen in messages that begin at `first` and `last` of `data`, and between. It is None if nothing is noted.
+    `session` was seen at the places `first` and `last` of `source`, and between. It is None if nothing is noted.
     """
 
-    __slots__ = ("data", "first", "last", "session")
+    __slots__ = ("first", "last", "session", "source")
 
     def __init__(self) -> None:
         self.session: Session | None = None
-        self.data: TracedBytes | None = None
+        self.source: Source | None = None
         self.first = self.last = 0
 
     def note(self, session: Session, data: TracedBytes, at: int) -> None:
-        """Notes for an SMB session that it was seen in the message at `at` of `data`, the first message of its session and data."""
+        """Notes for an SMB session that it was seen in the message at `at` of `data`, the first message of its session and
+        source."""
         if self.session is not None:
             self.flush()
         # Bytes that are not joined yet find out where they are from only when they have to.
         source = data.source if type(data) is TracedBytes else None
         if isinstance(source, FrameTable) and source.ordered:
-            self.session, self.data = session, data
-            self.first = self.last = at
+            self.session, self.source = session, source
+            self.first = self.last = data.start + at
         elif time_ns := data.time_ns_at(at):
             session.seen(time_ns)
 
     def flush(self) -> None:
         """Tells the SMB session the times at which it was seen, as far as they were collected."""
-        session, data = self.session, self.data
-        if session is not None and data is not None:
-            first, last = data.start + min(self.first, self.last), data.start + max(self.first, self.last)
-            times = data.source.times(first, last + 1)
+        session, source = self.session, self.source
+        if session is not None and source is not None:
+            times = source.times(min(self.first, self.last), max(self.first, self.last) + 1)
             if times is not None and times[1]:
                 session.seen(times[0] or times[1], times[1])
-            self.session = self.data = None
+            self.session = self.source = None
