@@ -480,7 +480,7 @@ _IN_THE_WAY: Mapping[str, str] = {
         "34 % is packets (copies and checksums of all that is SMB), 11 % the start, 10 % reading, 25 % decoding calls",
     ),
     "`sealed-files": "43 % is packets (copies and checksums of all that is SMB), 23 % the start, 21 % reading",
-    "`tiny`: at least": "each call passes some 210 functions of ours; no room takes more than 16 %. tshark decodes no call",
+    "`tiny`: at least": "each call passes some 160 functions of ours; no room takes more than 16 %. tshark decodes no call",
     "`recorded`: at least": "21 % is PDUs, 18 % SMB, 15 % rows of calls, 11 % bytes with their origin. tshark decodes no call",
     "`calls`: at least": "22 % is bytes with their origin, 20 % buffers, 11 % SMB, 11 % packets. tshark decodes no call",
     "`polling`: at least": "27 % is bytes with their origin, 16 % ciphers, 14 % buffers, 13 % SMB. tshark decodes no call",

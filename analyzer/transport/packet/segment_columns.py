@@ -276,8 +276,9 @@ def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> SegmentCol
         index,
         ip,
         tcp,
-        at_positions(block.frames, index),
-        at_positions(block.times_ns, index),
+        # Copies: the columns outlive the block, whose arrays may be parts of larger ones.
+        block.frames[index],
+        block.times_ns[index],
         seq,
         ack,
         fields.view(np.uint8).reshape(-1, 12)[:, 9].astype(np.int64),
